@@ -72,6 +72,14 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'store the go command’s cache: the helper process for GOCACHEPROG',
     load: async () => (await import('../client/commands/gocacheprog.ts')).gocacheprogCommand,
   },
+  divergences: {
+    summary: 'list keys that have two different results, and where those differ',
+    load: async () => (await import('../client/commands/incident/divergences.ts')).divergencesCommand,
+  },
+  forget: {
+    summary: 'remove results by key, namespace, writer or time, after an incident',
+    load: async () => (await import('../client/commands/incident/forget.ts')).forgetCommand,
+  },
   gc: {
     summary: 'shrink a store: evict the least recently used content',
     load: async () => (await import('../client/commands/gc.ts')).gcCommand,
@@ -88,6 +96,14 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'share a store over HTTP and gRPC',
     load: async () => (await import('../server/commands/serve.ts')).serveCommand,
   },
+  login: {
+    summary: 'get a token of the shared cache for a CI job',
+    load: async () => (await import('../client/login/command.ts')).loginCommand,
+  },
+  token: {
+    summary: 'create, list and revoke the tokens of a server',
+    load: async () => (await import('../server/commands/token.ts')).tokenCommand,
+  },
 };
 
 /** As wide as "assay: ". */
@@ -99,7 +115,7 @@ const NOTHING_RAN = 125;
 export async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help')
-    return print(overview(columns()));
+    return print(overview(new SyncStream(1).columns));
   if (name === '--version' || name === '-V' || name === 'version') return print(`assay ${VERSION}\n`);
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!entry) return reportError(unknownCommand(name), 2, false);
@@ -107,7 +123,9 @@ export async function main(args: readonly string[]): Promise<number> {
   try {
     const command = await entry.load();
     failureCode = command.failureCode;
-    return asksForHelp(rest) ? print(renderHelp(command.help, columns())) : await command.main(rest);
+    return asksForHelp(rest)
+      ? print(renderHelp(command.help, new SyncStream(1).columns))
+      : await command.main(rest);
   } catch (error) {
     return reportError(error, failureCode, ownFlags(rest).includes('--json'));
   }
@@ -124,15 +142,9 @@ function ownFlags(args: readonly string[]): readonly string[] {
   return end === -1 ? args : args.slice(0, end);
 }
 
-/** The width of the terminal, or Infinity if standard output is not one. */
-function columns(): number {
-  return (new SyncStream(1).isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
-}
-
 /** Wraps a message for the terminal. If standard error is not one, each message stays on one line. */
 function wrapMessage(text: string): string {
-  const width = (new SyncStream(2).isTTY && process.stderr.columns) || Number.POSITIVE_INFINITY;
-  return wrapText(text, width - INDENT.length).replaceAll('\n', `\n${INDENT}`);
+  return wrapText(text, new SyncStream(2).columns - INDENT.length).replaceAll('\n', `\n${INDENT}`);
 }
 
 function print(text: string): number {

@@ -32,7 +32,9 @@ export const REMOTE = {
   leaseUnsharedMs: 60 * MINUTE,
   /** The share of the store's size limit for such results. */
   unsharedShare: 0.25,
-  /** After a slow failed attempt, old uploads are not retried for this long, unless the run uses the remote. */
+  /**
+   * After a slow failed attempt, old uploads are not retried for this long, unless the run uses the remote.
+   */
   retryMs: 60 * SECOND,
   /** How often the used wait budget is counted. */
   tickMs: 50,
@@ -56,6 +58,15 @@ export const REMOTE = {
   inlinedBlobsBytes: 256 * KIB,
   heldInlinedBytes: 16 * MIB,
   maxLabelBytes: 64 * KIB,
+} as const;
+
+export const FORGET = {
+  /** Keys that --verbose lists. */
+  listed: 1000,
+  /** Namespaces, writers and protocols that are printed of each; --json has more. */
+  groups: 20,
+  /** How often the progress is printed. */
+  progressMs: 2 * SECOND,
 } as const;
 
 export const GRPC_REMOTE = {
@@ -128,10 +139,16 @@ export const RUN = {
   maxLogBytes: 64 * MIB,
   /** A longer stream gets a buffer of maxLogBytes at once. Only its written pages take memory. */
   logBufferBytes: MIB,
+  /** In how many places of a stream the workspace's path becomes a placeholder. More are kept as they are. */
+  logPlaces: 64 * KIB,
   /** How long a process that a command left behind may keep the command's streams open. */
   streamsCloseMs: 2 * SECOND,
   /** The time limit of git for the question whether it tracks a path. */
   gitMs: 5 * SECOND,
+  /** The longest list of tracked files that is read: some million names. */
+  maxGitBytes: 256 * MIB,
+  /** A larger file of packed references is not read for a receipt. */
+  maxPackedRefsBytes: 8 * MIB,
   /** How long a killed run's command may take to end, and the age at which a lock's guard is stale. */
   orphanEndsMs: 2 * SECOND,
   /** How often a run that waits for the lock on its outputs polls it. */
@@ -192,10 +209,19 @@ export const OBSERVED = {
   maxForeignPaths: 20_000,
   /** How long one lookup may check the paths in the path sets of a remote. */
   foreignLookMs: 10 * SECOND,
+  /** How many results that hold now are compared with a new one. */
+  comparedResults: 8,
+  /** How many names may differ between two path sets that become one by patterns. */
+  varyingNames: 100,
   /** Findings in one result. */
   findings: 100,
   /** How many files outside its outputs an action may leave: each hit checks all of them. */
   leftPaths: 1_000,
+  /** A larger /etc/ld.so.cache is not parsed. One entry takes about 100 bytes. */
+  loaderCacheBytes: 16 * MIB,
+  /** The largest kernel file that is compared, and the same for those that grow with the processors. */
+  kernelFileBytes: 64 * KIB,
+  processorFileBytes: 4 * MIB,
 } as const;
 
 export const DOCTOR = {
@@ -206,4 +232,13 @@ export const DOCTOR = {
   /** 1 January 2026: a clock before it is wrong. */
   earliest: 1_767_225_600_000,
   slowRemoteMs: 300,
+} as const;
+
+/** `assay login`. */
+export const LOGIN = {
+  /** One request, and how often it is tried. */
+  timeoutMs: 15 * SECOND,
+  attempts: 3,
+  pauseMs: 1 * SECOND,
+  maxAnswerBytes: 64 * KIB,
 } as const;

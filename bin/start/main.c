@@ -1,8 +1,8 @@
-// assay-start: the `assay` command of the installed package. It becomes the executable beside it, or the bundle on Node.
-// Its arguments, its process id and its exit code stay those of the command.
+// assay-start: the `assay` command of the installed package. It becomes the executable beside it, or the
+// bundle on Node. Its arguments, its process id and its exit code stay those of the command.
 //
-// Bun's runtime finds the bounds of its stack in /proc/self/maps, and aborts where that file cannot be read: in a chroot or a
-// sandbox without /proc. Node starts there. docs/decisions/0261 has the measurements.
+// Bun's runtime finds the bounds of its stack in /proc/self/maps, and aborts where that file cannot be read:
+// in a chroot or a sandbox without /proc. Node starts there. docs/decisions/0261 has the measurements.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>

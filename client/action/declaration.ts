@@ -13,6 +13,7 @@ import {
   exclusionPatterns,
   type Hermetic,
   type InputPattern,
+  type KeepUnproven,
   REQUEST_DEFAULTS,
   type RunRequest,
   stateAndCheckpointPaths,
@@ -42,7 +43,9 @@ export interface ActionDeclaration {
   readonly cacheFailures?: boolean | undefined;
   /** What to do if a command accesses more than it declares (default: warn). */
   readonly hermetic?: Hermetic | undefined;
-  /** Accept results from the remote whose runs accessed more than they declared. */
+  /** Whether to keep results that nothing can prove (default: no). */
+  readonly keepUnproven?: KeepUnproven | undefined;
+  /** The old name of `keepUnproven: "shared"`. */
   readonly acceptMarked?: boolean | undefined;
   /** Reads observed in earlier runs count as declared. */
   readonly observed?: boolean | undefined;
@@ -82,12 +85,20 @@ export function requestFor(action: ActionDeclaration): RunRequest {
     tools: action.tools ?? [],
     cacheFailures: action.cacheFailures ?? false,
     hermetic: action.hermetic ?? REQUEST_DEFAULTS.hermetic,
-    acceptMarked: action.acceptMarked ?? REQUEST_DEFAULTS.acceptMarked,
+    keepUnproven: keepUnprovenOf(action),
     observed: action.observed ?? REQUEST_DEFAULTS.observed,
     sandbox: action.sandbox ?? REQUEST_DEFAULTS.sandbox,
     state,
     ...(checkpoint && { checkpoint }),
   };
+}
+
+/** The new name wins. */
+export function keepUnprovenOf({
+  keepUnproven,
+  acceptMarked = false,
+}: Pick<ActionDeclaration, 'keepUnproven' | 'acceptMarked'>): KeepUnproven {
+  return keepUnproven ?? (acceptMarked ? 'shared' : REQUEST_DEFAULTS.keepUnproven);
 }
 
 function realFolder(workspace: string): string {

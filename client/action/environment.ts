@@ -9,7 +9,7 @@
 //
 // The fixed part of PATH, SHELL, TZ and LC_ALL are in the key. HOME and TMPDIR are not: their paths differ
 // between runs and their content does not. A declared variable replaces the base's, and its value is in the
-// key.
+// key. process/tool-variables.ts adds variables for the caches of tools.
 import { delimiter } from 'node:path';
 import type { Property } from '../../core/action.ts';
 import { AssayError } from '../../core/errors.ts';

@@ -1,8 +1,16 @@
-// The fields of an action in one table: assay.json and its schema, the flags, and the library's checks come from it.
-// Each field has one description. A field of ActionDeclaration that is missing here does not compile.
+// The fields of an action in one table: assay.json and its schema, the flags, and the library's checks come
+// from it. Each field has one description. A field of ActionDeclaration that is missing here does not
+// compile.
 import type { ActionDeclaration } from './declaration.ts';
 
-export type ActionFieldKind = 'text' | 'texts' | 'variables' | 'flag' | 'hermetic' | 'object';
+export type ActionFieldKind =
+  | 'text'
+  | 'texts'
+  | 'variables'
+  | 'flag'
+  | 'hermetic'
+  | 'keepUnproven'
+  | 'object';
 
 export interface ActionField {
   readonly kind: ActionFieldKind;
@@ -41,13 +49,16 @@ export const DEFAULT_FIELDS = {
     kind: 'hermetic',
     flag: 'hermetic',
     value: 'off|warn|strict',
-    text: 'what to do if the command accesses more than it declares: off: nothing; warn (default): mark the result; strict: fail and store nothing',
+    text: 'what to do if the command accesses more than it declares: off: nothing; warn (default): report it; strict: fail and store nothing',
   },
   observed: { kind: 'flag', text: 'files that earlier runs were seen to read count as declared' },
-  acceptMarked: flag(
-    'accept-marked',
-    'accept results from the remote whose command accessed undeclared files',
-  ),
+  keepUnproven: {
+    kind: 'keepUnproven',
+    flag: 'keep-unproven',
+    value: 'no|local|shared',
+    text: 'whether to keep a result that nothing can prove, because its command used the network, a daemon, or was not wholly seen: no (default), local: on this machine, shared: at the remote too, and accept such results from it',
+  },
+  acceptMarked: flag('accept-marked', 'the old name of --keep-unproven=shared'),
   sandbox: flag(
     'sandbox',
     'run the command where it sees only its declared inputs at /workspace, installed software, an empty home and /tmp, and no network (needs bubblewrap)',

@@ -15,14 +15,18 @@ export interface DeclaredVariable {
   readonly value?: string;
 }
 
-/** What to do about accesses beyond the declaration: nothing, mark the result, or refuse it. */
+/** What to do about accesses beyond the declaration: not watch, report them, or refuse the result. */
 export const HERMETIC = ['off', 'warn', 'strict'] as const;
 export type Hermetic = (typeof HERMETIC)[number];
+
+/** Whether to keep results that are unproven (core/evidence.ts): not at all, here, or at the remote too. */
+export const KEEP_UNPROVEN = ['no', 'local', 'shared'] as const;
+export type KeepUnproven = (typeof KEEP_UNPROVEN)[number];
 
 /** The defaults of a run. */
 export const REQUEST_DEFAULTS = {
   hermetic: 'warn',
-  acceptMarked: false,
+  keepUnproven: 'no',
   observed: false,
   sandbox: false,
   state: [],
@@ -44,8 +48,7 @@ export interface RunRequest {
   /** Publish a result with an exit code other than 0. */
   readonly cacheFailures: boolean;
   readonly hermetic: Hermetic;
-  /** Accept a marked result from the remote. */
-  readonly acceptMarked: boolean;
+  readonly keepUnproven: KeepUnproven;
   /** Reads observed in earlier runs count as declared. */
   readonly observed: boolean;
   /**
@@ -53,6 +56,8 @@ export interface RunRequest {
    * finding.
    */
   readonly unordered?: readonly RelPath[];
+  /** The workspace is Bazel's layout of the inputs, not a checkout. */
+  readonly layout?: 'bazel';
   /** Run in a sandbox that hides everything undeclared. */
   readonly sandbox: boolean;
   /** Folders with the progress of a long command that may be killed. Not in the key. */

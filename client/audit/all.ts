@@ -5,14 +5,16 @@ import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { graphOf, type StepTable } from '../graph/graph.ts';
 import type { RunContext } from '../run/context.ts';
-import { type Audit, audit } from './audit.ts';
+import { byRank } from '../trace/finding-rank.ts';
+import { audit } from './audit.ts';
 import { type Fixed, fixStep } from './fix.ts';
-import { auditObject } from './report.ts';
+import { type GroupedAudit, grouped } from './groups.ts';
+import { auditObject, headline } from './report.ts';
 
 export interface AuditedStep {
   readonly step: string;
   /** Absent if the step could not be audited; `why` has the reason. */
-  readonly audit?: Audit;
+  readonly audit?: GroupedAudit;
   readonly why?: string;
   readonly fixed?: Fixed;
 }
@@ -35,9 +37,10 @@ async function auditStep(step: Step, options: AllOptions, context: RunContext): 
   try {
     const { request, caller } = requestOf(step, options, context.caller);
     const seen = await audit(request, { ...context, caller }, options);
-    const found = { ...seen, findings: withDependencyFixes(seen.findings, step, options.steps) };
+    const findings = withDependencyFixes(seen.findings, step, options.steps);
+    const found = grouped({ ...seen, findings }, request, step.folder);
     const fixed =
-      options.fix && !found.hermetic ? await fixStep(options.root, step, found.findings, context) : undefined;
+      options.fix && !found.hermetic ? await fixStep(options.root, step, found, context) : undefined;
     return { step: step.id, audit: found, ...(fixed && { fixed }) };
   } catch (error) {
     return { step: step.id, why: error instanceof AssayError ? error.detail : messageOf(error) };
@@ -48,26 +51,27 @@ export function allHermetic(audited: readonly AuditedStep[]): boolean {
   return audited.every((one) => one.audit?.hermetic === true && one.audit.exitCode === 0);
 }
 
-/** An incomplete trace ranks worse than a known finding. */
+/** What must be fixed counts more than what is left, and that more than advice. */
 function weight({ audit: found }: AuditedStep): number {
   if (!found) return Number.POSITIVE_INFINITY;
-  return found.findings.length + (found.complete ? 0 : 1_000_000) + (found.exitCode === 0 ? 0 : 0.5);
+  const { fix, left, advice } = byRank(found.findings);
+  const urgent = fix.length + (found.complete ? 0 : 1) + (found.exitCode === 0 ? 0 : 0.5);
+  return (urgent * MANY + left.length) * MANY + advice.length;
 }
 
+/** More than the findings of any step. */
+const MANY = 100_000;
+
 export function allText(audited: readonly AuditedStep[]): string {
-  const hermetic = audited.filter((one) => one.audit?.hermetic).length;
+  const declared = audited.filter((one) => one.audit?.hermetic).length;
   const width = Math.max(0, ...audited.map(({ step }) => step.length));
   const lines = audited.map((one) => `  ${one.step.padEnd(width)}  ${verdictOf(one)}`);
-  return [`${hermetic} of ${audited.length} steps are hermetic`, '', ...lines, ''].join('\n');
+  return [`${declared} of ${audited.length} steps use nothing undeclared`, '', ...lines, ''].join('\n');
 }
 
 function verdictOf({ audit: found, why, fixed }: AuditedStep): string {
   if (!found) return `not audited: ${why}`;
-  const count = found.findings.length === 1 ? '1 finding' : `${found.findings.length} findings`;
-  const verdict = found.hermetic ? 'hermetic' : count;
-  const gaps = found.complete ? '' : ', incomplete trace';
-  const failed = found.exitCode === 0 ? '' : `, ended with ${found.exitCode}`;
-  return `${verdict}${gaps}${failed}${fixed && fixed.added > 0 ? `, ${fixed.added} declared in ${fixed.file}` : ''}`;
+  return `${headline(found)}${fixed && fixed.added > 0 ? `; ${fixed.added} declared in ${fixed.file}` : ''}`;
 }
 
 export function allJson(audited: readonly AuditedStep[]): string {

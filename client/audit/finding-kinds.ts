@@ -1,4 +1,4 @@
-// Every kind of finding: its title, its meaning, how to fix it, and its group in a report. To add a kind:
+// Every kind of finding: its title, its meaning, and how to fix it. To add a kind:
 // hermeticity/verdict/finding.ts names it, this table describes it. docs/HERMETICITY.md has more.
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 
@@ -12,28 +12,28 @@ export const KINDS: Readonly<Record<FindingKind, KindWords>> = {
   read: {
     title: 'Undeclared read',
     meaning:
-      'The command used a file, link or program that is not declared, so a change of it does not change the key.',
+      'The command used a file, link or program that is not declared. It is compared before every hit, but the key does not name it.',
     mend: 'Declare it with --input or --tool, or copy it into the workspace.',
   },
   absent: {
     title: 'Looked for a missing file',
-    meaning: 'If the file appears, the result changes, but the key does not.',
+    meaning: 'The file does not exist. If it appears, the next run is a miss.',
     mend: 'Declare it with --optional-input.',
   },
   probe: {
     title: 'Undeclared existence check',
-    meaning: 'The result may depend on whether an undeclared path exists.',
+    meaning: 'The result may depend on this undeclared path. It is compared before every hit.',
     mend: 'Declare it, or do not check for it.',
   },
   list: {
     title: 'Undeclared listing',
-    meaning:
-      'The command listed a folder. If a file appears in it, the result changes, but the key does not.',
+    meaning: 'The command listed a folder. If a name appears in it or goes away, the next run is a miss.',
     mend: 'Declare a pattern such as --input "folder/*" instead of single files.',
   },
   write: {
     title: 'Undeclared write',
-    meaning: 'The command wrote a file that is no output, so a hit does not restore it.',
+    meaning:
+      'The command wrote a file that is no output. A hit does not restore it, so there is a hit only while it is there.',
     mend: 'Declare it with --output, write it to TMPDIR, or remove it before the command ends.',
   },
   delete: {
@@ -71,6 +71,12 @@ export const KINDS: Readonly<Record<FindingKind, KindWords>> = {
     meaning: 'A program tried io_uring, which cannot be traced, and was denied.',
     mend: 'Nothing, if the program works without it. Most programs have a switch.',
   },
+  setuid: {
+    title: 'Program without its rights',
+    meaning:
+      'The command ran a program that gets other rights from its file (set-user-ID, set-group-ID, capabilities). A traced program does not get them.',
+    mend: 'Do what needs these rights before the command, or run it with --hermetic=off.',
+  },
   survivor: {
     title: 'Process left behind',
     meaning: 'A process was still running when the command ended. Assay ended it.',
@@ -97,8 +103,8 @@ export const KINDS: Readonly<Record<FindingKind, KindWords>> = {
     mend: 'Name files by their content, not by a process id.',
   },
   host: {
-    title: 'Depends on the host name',
-    meaning: 'Another machine produces another result.',
+    title: 'Depends on the machine',
+    meaning: 'Another machine, or another moment, produces another result, and nothing can be compared.',
     mend: 'Leave it out, or pass it in as a declared variable.',
   },
   cpu: {
@@ -132,13 +138,3 @@ export const KINDS: Readonly<Record<FindingKind, KindWords>> = {
     mend: 'Sort the names.',
   },
 };
-
-export const GROUPS: readonly (readonly [title: string, kinds: readonly FindingKind[]])[] = [
-  ['Declare what it reads', ['read', 'probe', 'absent', 'list', 'stale-output']],
-  ['Declare what it writes, or write it elsewhere', ['write', 'delete', 'mutate', 'symlink-escape']],
-  ['Remove what reaches beyond this machine or this run', ['net', 'unix', 'survivor', 'io_uring']],
-  [
-    'Make it independent of machine and time',
-    ['env', 'time', 'random', 'pid', 'host', 'cpu', 'uid', 'umask', 'cwd', 'mtime', 'readdir-order'],
-  ],
-];

@@ -2,9 +2,9 @@
 
 export const AUDIT_STYLE = `
 :root { color-scheme: light dark; --ink: #1c2024; --faint: #5b6570; --paper: #fbfbf9; --card: #fff; --line: #dcdfe3;
-  --good: #1a6b3c; --bad: #a3271c; --mark: #eef1f4; --link: #0b5cad; }
+  --good: #1a6b3c; --bad: #a3271c; --note: #7a5300; --mark: #eef1f4; --link: #0b5cad; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --faint: #9aa4ae; --paper: #14171a; --card: #1c2024;
-  --line: #343a41; --good: #6fce93; --bad: #ff8f80; --mark: #262c32; --link: #7db8f5; } }
+  --line: #343a41; --good: #6fce93; --bad: #ff8f80; --note: #e8bd66; --mark: #262c32; --link: #7db8f5; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 72rem; padding: 1.5rem clamp(1rem, 4vw, 3rem) 4rem; background: var(--paper);
   color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
@@ -16,7 +16,7 @@ code, pre, .path, .kind { font-family: ui-monospace, "DejaVu Sans Mono", monospa
 pre { margin: 0; padding: .7rem .9rem; background: var(--mark); border-radius: .4rem; white-space: pre-wrap; }
 pre.command { max-height: 12rem; overflow: auto; }
 .brand { color: var(--faint); font-weight: 600; letter-spacing: .04em; }
-.good { color: var(--good); } .bad { color: var(--bad); }
+.declared { color: var(--good); } .observed, .left h3 { color: var(--note); } .bad, .unproven, .fix h3 { color: var(--bad); }
 .gap { color: var(--bad); }
 .facts, .faint, .who, .number { color: var(--faint); font-size: .875rem; }
 .number { font-weight: 400; }
@@ -30,9 +30,10 @@ ul { margin: 0; padding: 0; list-style: none; }
 .findings > li { padding: .6rem 0; border-top: 1px solid var(--line); }
 .findings > li:first-child { border-top: 0; padding-top: 0; }
 .findings > li:last-child { padding-bottom: 0; }
+.findings .findings { margin: .5rem 0 0 1.1rem; }
 .kind { display: inline-block; padding: 0 .45rem; background: var(--mark); border-radius: .3rem; }
-.what .path { font-weight: 600; }
-.mend { color: var(--good); } .mend code { font-size: .875rem; }
+.what .path, summary .what { font-weight: 600; }
+.mend { color: var(--good); } .mend code { display: inline-block; font-size: .875rem; }
 .none { color: var(--good); }
 .tree .tree { margin-left: .45rem; padding-left: 1rem; border-left: 1px solid var(--line); }
 .tree li { padding: .15rem 0; }

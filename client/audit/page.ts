@@ -3,33 +3,35 @@
 import { readable } from '../../hermeticity/system/absolute-path.ts';
 import type { TracedProcess } from '../../hermeticity/trace/access.ts';
 import { commandText, type Finding, fixText } from '../../hermeticity/verdict/finding.ts';
+import { RANKS, type Rank } from '../trace/finding-rank.ts';
 import type { Audit } from './audit.ts';
 import { type TouchedFile, touchedFiles } from './files.ts';
-import { GROUPS, KINDS } from './finding-kinds.ts';
+import { KINDS } from './finding-kinds.ts';
+import type { FindingGroup, GroupedAudit } from './groups.ts';
 import { Html, html, NOTHING } from './html.ts';
 import { AUDIT_STYLE } from './page-style.ts';
-import { headline } from './report.ts';
+import { headline, statusOf, TITLES } from './report.ts';
 import type { AuditedCommand } from './sarif.ts';
 
 /** The most rows of a table. */
 const MOST_ROWS = 2000;
 
-export function auditHtml(audit: Audit, { workspace, command }: AuditedCommand): string {
+export function auditHtml(audit: GroupedAudit, { workspace, command }: AuditedCommand): string {
   const files = touchedFiles(audit.report, workspace);
-  const verdict = audit.hermetic ? 'good' : 'bad';
+  const status = statusOf(audit);
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${audit.hermetic ? 'Hermetic' : 'Not hermetic'}: ${commandText(command)}</title>
+<title>${status}: ${commandText(command)}</title>
 <style>${new Html(AUDIT_STYLE)}</style>
 </head>
 <body>
 <header>
 <p class="brand">assay audit</p>
-<h1 class="${verdict}">${headline(audit)}</h1>
+<h1 class="${status}">${headline(audit)}</h1>
 <pre class="command">${commandText(command)}</pre>
 <p class="facts">in <code>${workspace}</code> · ended with ${audit.exitCode} · ${count(audit.report.processes.length, 'program')} · ${count(files.length, 'path')} · seen by ${audit.report.tracer.name} ${audit.report.tracer.version}</p>
 ${audit.gaps.map((gap) => html`<p class="gap">Not seen: ${gap}</p>`)}
@@ -57,36 +59,55 @@ function count(number: number, noun: string): string {
 
 /* ---- findings ---- */
 
-function findingsPart(audit: Audit): Html {
-  const groups = GROUPS.flatMap(([title, kinds]) => {
-    const found = audit.findings.filter(({ kind }) => kinds.includes(kind));
-    return found.length === 0 ? [] : [findingGroup(title, found)];
+function findingsPart({ groups, findings }: GroupedAudit): Html {
+  const parts = RANKS.flatMap((rank) => {
+    const some = groups.filter((group) => group.rank === rank);
+    return some.length === 0 ? [] : [rankPart(rank, some)];
   });
-  const body = groups.length > 0 ? groups : [html`<p class="none">Nothing was found.</p>`];
-  return html`<section id="findings"><h2>Findings</h2>${body}${fixes(audit.findings)}</section>`;
+  const body = parts.length > 0 ? parts : [html`<p class="none">Nothing was found.</p>`];
+  return html`<section id="findings"><h2>Findings <span class="number">${findings.length}</span></h2>${body}${flags(groups)}</section>`;
 }
 
-function findingGroup(title: string, found: readonly Finding[]): Html {
-  const { rows, left } = bounded(found, findingRow);
-  return html`<section class="group"><h3>${title} <span class="number">${found.length}</span></h3><ul class="findings">${rows}</ul>${left}</section>`;
+function rankPart(rank: Rank, groups: readonly FindingGroup[]): Html {
+  const number = groups.reduce((sum, { findings }) => sum + findings.length, 0);
+  return html`<section class="group ${rank}"><h3>${TITLES[rank]} <span class="number">${number}</span></h3>${MEANINGS[rank]}<ul class="findings">${groups.map(groupItem)}</ul></section>`;
 }
 
-function findingRow({ kind, path, detail, process, fix, advice }: Finding): Html {
+const MEANINGS: Readonly<Record<Rank, Html>> = {
+  fix: html`<p class="faint">The result is not kept: nothing that another run could compare stands for it.</p>`,
+  left: html`<p class="faint">A hit does not restore these, so it needs them as the command left them.</p>`,
+  advice: html`<p class="faint">They cost nothing but a longer check before a hit. Declared, they are part of the key, which then explains a miss.</p>`,
+};
+
+/** What must be fixed is shown open. */
+function groupItem({ rank, what, remedy, fixes: declared, findings }: FindingGroup): Html {
+  const { rows, left } = bounded(findings, findingRow);
+  const mend =
+    declared.length > 0
+      ? html`<span class="mend">${declared.map((fix) => html`<code>${fixText(fix)}</code> `)}</span>`
+      : html`<span class="${rank === 'fix' ? 'mend' : 'faint'}">${remedy}</span>`;
+  const heading = html`<summary><span class="what">${what}</span> ${mend}</summary>`;
+  const list = html`<ul class="findings">${rows}</ul>${left}`;
+  return rank === 'fix'
+    ? html`<li><details open>${heading}${list}</details></li>`
+    : html`<li><details>${heading}${list}</details></li>`;
+}
+
+function findingRow({ kind, path, detail, process }: Finding): Html {
   const what = path === undefined ? NOTHING : html`<bdi class="path">${path}</bdi>`;
   const more = detail === undefined ? NOTHING : html`<p class="detail">${detail}</p>`;
   const who =
     process === undefined
       ? NOTHING
       : html`<p class="who">by <code>${shortened(commandText(process))}</code></p>`;
-  const mend = fix ? html`<code>${fixText(fix)}</code>` : html`${advice ?? KINDS[kind].mend}`;
-  return html`<li><p class="what"><span class="kind" title="${KINDS[kind].meaning}">${kind}</span> ${what}</p>${more}<p class="mend">${mend}</p>${who}</li>`;
+  return html`<li><p class="what"><span class="kind" title="${KINDS[kind].meaning}">${kind}</span> ${what}</p>${more}${who}</li>`;
 }
 
-function fixes(findings: readonly Finding[]): Html {
-  const flags = [...new Set(findings.flatMap(({ fix }) => (fix ? [fixText(fix)] : [])))];
-  if (flags.length === 0) return NOTHING;
-  const lines = flags.map(
-    (flag, index) => html`${flag}${index < flags.length - 1 ? ' \\' : ''}${new Html('\n')}`,
+function flags(groups: readonly FindingGroup[]): Html {
+  const all = groups.flatMap(({ fixes }) => fixes.map(fixText));
+  if (all.length === 0) return NOTHING;
+  const lines = all.map(
+    (flag, index) => html`${flag}${index < all.length - 1 ? ' \\' : ''}${new Html('\n')}`,
   );
   return html`<section class="group"><h3>Flags that would declare it</h3><pre tabindex="0">${lines}</pre></section>`;
 }

@@ -5,7 +5,14 @@
 import { createHash } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import { VERSION } from '../../core/version.ts';
-import { commandText, type Finding, type FindingKind, fixText } from '../../hermeticity/verdict/finding.ts';
+import {
+  commandText,
+  type Finding,
+  type FindingKind,
+  fixText,
+  READ_KINDS,
+} from '../../hermeticity/verdict/finding.ts';
+import { rankOf } from '../trace/finding-rank.ts';
 import type { Audit } from './audit.ts';
 import { KINDS } from './finding-kinds.ts';
 
@@ -52,7 +59,7 @@ function rule(kind: FindingKind): SarifRule {
     shortDescription: { text: title },
     fullDescription: { text: meaning },
     help: { text: mend },
-    defaultConfiguration: { level: 'warning' },
+    defaultConfiguration: { level: READ_KINDS.has(kind) ? 'note' : 'warning' },
   };
 }
 
@@ -61,7 +68,7 @@ function result(finding: Finding, kinds: readonly FindingKind[], command: readon
   return {
     ruleId: kind,
     ruleIndex: kinds.indexOf(kind),
-    level: 'warning',
+    level: rankOf(finding) === 'advice' ? 'note' : 'warning',
     message: { text: messageFor(finding) },
     locations: [
       {
@@ -127,19 +134,22 @@ interface SarifRun {
   readonly results: SarifResult[];
 }
 
+/** `note`: a read that is compared before every hit. */
+type SarifLevel = 'note' | 'warning';
+
 interface SarifRule {
   readonly id: FindingKind;
   readonly name: string;
   readonly shortDescription: Text;
   readonly fullDescription: Text;
   readonly help: Text;
-  readonly defaultConfiguration: { readonly level: 'warning' };
+  readonly defaultConfiguration: { readonly level: SarifLevel };
 }
 
 interface SarifResult {
   readonly ruleId: FindingKind;
   readonly ruleIndex: number;
-  readonly level: 'warning';
+  readonly level: SarifLevel;
   readonly message: Text;
   readonly locations: {
     readonly physicalLocation: {

@@ -10,7 +10,14 @@ import {
 import { type ActionDeclaration, requestFor } from '../action/declaration.ts';
 import { checkText } from '../action/environment.ts';
 import { ACTION_FIELDS, type ActionField } from '../action/fields.ts';
-import { HERMETIC, REQUEST_DEFAULTS, type RunRequest } from '../action/request.ts';
+import {
+  HERMETIC,
+  type Hermetic,
+  KEEP_UNPROVEN,
+  type KeepUnproven,
+  REQUEST_DEFAULTS,
+  type RunRequest,
+} from '../action/request.ts';
 
 function flagsOf(names: readonly (keyof typeof ACTION_FIELDS)[]): FlagTable {
   return Object.fromEntries(
@@ -31,7 +38,7 @@ export const ACTION_FLAGS = {
 
 /** Those that only `assay run` takes. */
 export const RUN_FLAGS: FlagTable = {
-  ...flagsOf(['cacheFailures', 'hermetic', 'sandbox', 'acceptMarked']),
+  ...flagsOf(['cacheFailures', 'hermetic', 'sandbox', 'keepUnproven', 'acceptMarked']),
   inputs: { type: 'string', value: 'declared|observed', text: `observed: ${ACTION_FIELDS.observed.text}` },
   checkpoint: {
     type: 'string',
@@ -44,7 +51,7 @@ export const RUN_FLAGS: FlagTable = {
 };
 
 /** Those of a worker, whose requests name inputs and outputs. */
-export const WORKER_FLAGS = flagsOf(['env', 'tools']);
+export const WORKER_FLAGS = flagsOf(['env', 'tools', 'hermetic', 'keepUnproven']);
 
 export interface DeclaredAction {
   readonly flags: ParsedFlags;
@@ -84,13 +91,23 @@ function requestFrom(flags: ParsedFlags, command: readonly string[]): RunRequest
     env: flags.all('env'),
     tools: flags.all('tool'),
     cacheFailures: flags.given('cache-failures'),
-    hermetic: oneOf('--hermetic', flags.text('hermetic') ?? REQUEST_DEFAULTS.hermetic, HERMETIC),
+    hermetic: hermeticIn(flags),
+    keepUnproven: keepUnprovenIn(flags),
     acceptMarked: flags.given('accept-marked'),
     observed,
     sandbox: flags.given('sandbox'),
     checkpoint: checkpointIn(flags),
     state: flags.all('state'),
   });
+}
+
+export function hermeticIn(flags: ParsedFlags): Hermetic {
+  return oneOf('--hermetic', flags.text('hermetic') ?? REQUEST_DEFAULTS.hermetic, HERMETIC);
+}
+
+export function keepUnprovenIn(flags: ParsedFlags): KeepUnproven | undefined {
+  const given = flags.text('keep-unproven');
+  return given === undefined ? undefined : oneOf('--keep-unproven', given, KEEP_UNPROVEN);
 }
 
 function checkpointIn(flags: ParsedFlags): ActionDeclaration['checkpoint'] {

@@ -1,15 +1,24 @@
 // `assay audit`: runs an action under a tracer and reports accesses beyond its declaration.
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
+import {
+  type CommandModule,
+  type FlagTable,
+  type ParsedFlags,
+  parseFlags,
+  usage,
+} from '../../core/cli/command.ts';
+import { ROOT } from '../../core/path.ts';
 import { type Audit, audit } from '../audit/audit.ts';
 import type { Fixed } from '../audit/fix.ts';
+import { grouped } from '../audit/groups.ts';
 import { auditHtml } from '../audit/page.ts';
-import { auditJson, auditText } from '../audit/report.ts';
+import { auditJson, auditText, type TextOptions } from '../audit/report.ts';
 import { checkReportFile, writeReport } from '../audit/report-files.ts';
 import { auditSarif } from '../audit/sarif.ts';
 import { counted } from '../graph/view/words.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
+import { ownLine } from '../terminal/own-line.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS } from './action-flags.ts';
 import { type NamedStep, parseOneAction } from './one-action.ts';
@@ -23,7 +32,11 @@ const own = {
   },
   fix: {
     type: 'boolean',
-    text: 'add the missing declarations of a STEP to its assay.json',
+    text: 'add the missing declarations of a STEP to its assay.json, as patterns; say what it does not declare, and why',
+  },
+  verbose: {
+    type: 'boolean',
+    text: 'list every finding with its process, not only groups of them',
   },
   all: {
     type: 'boolean',
@@ -54,16 +67,22 @@ export const auditCommand: CommandModule = {
       'assay audit [FLAGS] STEP\n       assay audit [FLAGS] --all\n       assay audit [FLAGS] -- COMMAND [ARGUMENTS]',
     text: [
       'Runs COMMAND, or the command of a STEP, as `assay run` would, under a tracer. Reports every access',
-      'beyond the declaration: files that it read, looked for or listed, files that it wrote elsewhere, the',
-      'network, and processes that it left running. An audit looks nothing up in a cache and publishes nothing.',
+      'beyond the declaration, in groups, the most urgent first:',
+      '',
+      '  fix     network, daemons, survivors, changed inputs: no result is kept',
+      '  left    files that no output names: a hit needs them as they were left',
+      '  advice  what it read, looked for or listed: compared before every hit',
+      '',
+      'Advice costs only a longer check before a hit. Declared, it is part of the key, which then explains a miss.',
+      'An audit looks nothing up in a cache and publishes nothing.',
       '',
       'The inputs of a STEP must exist: run `assay run STEP` first.',
     ].join('\n'),
     flags: { ...ACTION_FLAGS, ...own },
     environment: { ASSAY_STORE: 'the local store’s folder' },
     exitCodes: {
-      '0': 'hermetic: no finding, and the trace is complete',
-      '3': 'findings, or an incomplete trace',
+      '0': 'declared: no finding, and the trace is complete',
+      '3': 'findings, advice included, or an incomplete trace',
       'of COMMAND': 'the command failed, and there is no finding',
       '125': 'Assay refused the request; nothing ran',
       '127': 'COMMAND was not found',
@@ -101,16 +120,17 @@ export const auditCommand: CommandModule = {
       const output = forMachine ? stderr : stdout;
       const context = { cache, caller, stdout: output, stderr, report, now: Date.now };
       const seen = await audit(request, context, { reproduce: parsed.given('reproduce') });
-      const found = named ? await ofStep(seen, named) : seen;
+      const found = grouped(named ? await ofStep(seen, named) : seen, request, named?.step.folder ?? ROOT);
       const sarifText = () => `${JSON.stringify(auditSarif(found, request), undefined, 2)}\n`;
       if (page !== undefined) writeReport(page, auditHtml(found, request));
       if (sarif !== undefined && sarif !== '-') writeReport(sarif, sarifText());
       if (json) stdout.write(`${auditJson(found)}\n`);
-      else output.write(auditText(found));
+      else output.write(auditText(found, textOptions(parsed, output, named)));
       if (sarif === '-') stdout.write(sarifText());
       if (named && parsed.given('fix')) {
         const { fixStep } = await import('../audit/fix.ts');
-        stderr.write(fixedText(await fixStep(named.root, named.step, found.findings, context)));
+        const fixed = await fixStep(named.root, named.step, found, context);
+        stderr.write(fixedText(fixed, stderr));
       }
       return found.hermetic ? found.exitCode : FINDINGS;
     } finally {
@@ -118,6 +138,15 @@ export const auditCommand: CommandModule = {
     }
   },
 };
+
+function textOptions(flags: ParsedFlags, output: SyncStream, named: NamedStep | undefined): TextOptions {
+  const canFix = named !== undefined && !flags.given('fix');
+  return {
+    columns: output.columns,
+    isVerbose: flags.given('verbose'),
+    ...(canFix && { fixable: named.step.id }),
+  };
+}
 
 /** Loads the graph only for a step. */
 async function ofStep(seen: Audit, { step, steps }: NamedStep): Promise<Audit> {
@@ -130,12 +159,22 @@ function wantsAll(args: readonly string[]): boolean {
   return (end === -1 ? args : args.slice(0, end)).includes('--all');
 }
 
-function fixedText({ added, file, left, refused }: Fixed): string {
+/** How many reasons are shown. */
+const MOST_REFUSALS = 6;
+
+function fixedText({ added, file, left, refused }: Fixed, screen: SyncStream): string {
   const rest = left === 0 ? '' : `; ${counted(left, 'finding')} need more than a declaration`;
-  const refusals = refused.map(({ value, why }) => `assay: ${value} was not added: ${why}\n`).join('');
-  if (added > 0)
-    return `${refusals}assay: ${counted(added, 'declaration')} added to ${file}${rest}; run the audit again\n`;
-  return refused.length > 0 ? refusals : `assay: nothing to add to ${file}${rest}\n`;
+  const more = refused.length - MOST_REFUSALS;
+  const lines = [
+    ...refused
+      .slice(0, MOST_REFUSALS)
+      .map(({ value, paths, why }) => `${value} ${paths === 1 ? 'was' : 'were'} not added: ${why}`),
+    ...(more > 0 ? [`${counted(more, 'more group')} of findings were not added`] : []),
+    added > 0
+      ? `${counted(added, 'declaration')} added to ${file}${rest}; run the audit again`
+      : `nothing to add to ${file}${rest}`,
+  ];
+  return lines.map((line) => ownLine(line, screen)).join('');
 }
 
 /** Output of commands goes to standard error. Loads the configuration and the graph only here. */

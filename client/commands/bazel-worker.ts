@@ -4,6 +4,7 @@ import { readFileSync, realpathSync } from 'node:fs';
 import type { CommandModule, FlagTable, ParsedFlags } from '../../core/cli/command.ts';
 import { parseFlags, usage } from '../../core/cli/command.ts';
 import { parseVariable } from '../action/declared-variables.ts';
+import { REQUEST_DEFAULTS } from '../action/request.ts';
 import { NO_INPUTS } from '../integrations/bazel-worker/bazel-inputs.ts';
 import { serveBazel } from '../integrations/bazel-worker/loop.ts';
 import { type WorkerOptions, type WorkResult, work } from '../integrations/bazel-worker/work.ts';
@@ -14,7 +15,7 @@ import { type Cache, openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
 import type { Report } from '../terminal/events.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
-import { WORKER_FLAGS } from './action-flags.ts';
+import { hermeticIn, keepUnprovenIn, WORKER_FLAGS } from './action-flags.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {
@@ -40,6 +41,8 @@ export const bazelWorkerCommand: CommandModule = {
       'ran before, Assay restores its outputs and prints its output again. Requests are the same if tool and',
       'arguments are the same, and the inputs by the digests that Bazel sends. A request with an input without',
       'a digest is not cached.',
+      '',
+      'TOOL is watched, as with `assay run`. What it reads beyond the inputs is compared before each hit.',
       '',
       'Every output of a request must be named: by --output-flag, or by --assay-output=PATH among the',
       'arguments, which TOOL does not see. An output that is not named is missing after a hit.',
@@ -104,6 +107,8 @@ function optionsOf(
     outputFlags: parsed.all('output-flag'),
     variables: parsed.all('env').map(parseVariable),
     tools: parsed.all('tool'),
+    hermetic: hermeticIn(parsed),
+    keepUnproven: keepUnprovenIn(parsed) ?? REQUEST_DEFAULTS.keepUnproven,
     caller: process.env,
     now: Date.now,
   };
@@ -112,8 +117,8 @@ function optionsOf(
 /** Logs the outcome of each request to the worker's log, which Bazel keeps. */
 async function serve(worker: WorkerOptions): Promise<number> {
   const log = new SyncStream(2);
-  await serveBazel(async (args, inputs) => {
-    const worked = await obeyingSignals(() => work(args, inputs, worker));
+  await serveBazel(async (args, inputs, signal) => {
+    const worked = await obeyingSignals(() => work(args, inputs, worker, signal));
     log.write(`assay: ${sentence(worked)}\n`);
     return { succeeded: worked.exitCode === 0, output: worked.output };
   });

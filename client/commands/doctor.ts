@@ -1,5 +1,6 @@
 // `assay doctor`: checks an installation, and says how to fix what does not work.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
+import { wrapLine } from '../../core/cli/layout.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import type { Finding } from '../maintenance/doctor/finding.ts';
 import { checkMachine } from '../maintenance/doctor/machine.ts';
@@ -48,7 +49,7 @@ export const doctorCommand: CommandModule = {
     stdout.write(
       parsed.given('json')
         ? `${JSON.stringify({ healthy: !isIll, findings })}\n`
-        : page(findings, colourFor(stdout.isTTY, process.env)),
+        : page(findings, colourFor(stdout.isTTY, process.env), stdout.columns),
     );
     return isIll ? ILL : 0;
   },
@@ -56,12 +57,13 @@ export const doctorCommand: CommandModule = {
 
 const SIGNS = { well: ['green', 'ok  '], notice: ['yellow', 'note'], ill: ['red', 'FAIL'] } as const;
 
-function page(findings: readonly Finding[], colour: Colour): string {
+function page(findings: readonly Finding[], colour: Colour, columns: number): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
+  const indent = ' '.repeat(width + 8);
   const lines = findings.flatMap(({ subject, state, detail, mend }) => {
     const [hue, sign] = SIGNS[state];
-    const line = `${colour(hue, sign)}  ${subject.padEnd(width)}  ${detail}`;
-    return mend === undefined ? [line] : [line, `${' '.repeat(width + 8)}-> ${mend}`];
+    const line = wrapLine(`${colour(hue, sign)}  ${subject.padEnd(width)}  ${detail}`, columns, indent);
+    return mend === undefined ? [line] : [line, wrapLine(`${indent}-> ${mend}`, columns, `${indent}   `)];
   });
   return `${lines.join('\n')}\n`;
 }

@@ -27,6 +27,11 @@ export const GRAPH_FLAGS = {
     type: 'boolean',
     text: 'run every command, even if a result is stored. If its outputs differ from the stored ones, Assay reports that and keeps the stored result',
   },
+  verbose: {
+    type: 'boolean',
+    short: 'v',
+    text: 'print for each hit whose run made the result, and what was compared to allow the hit',
+  },
   watch: { type: 'boolean', text: 'run again when an input changes, until interrupted' },
   'dry-run': {
     type: 'boolean',

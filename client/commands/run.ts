@@ -12,6 +12,7 @@ const flags = {
   ...ACTION_FLAGS,
   ...RUN_FLAGS,
   force: GRAPH_FLAGS.force,
+  verbose: GRAPH_FLAGS.verbose,
   store: STORE_FLAGS.store,
   remote: {
     type: 'string',
@@ -44,7 +45,8 @@ export const runCommand: CommandModule = {
       'COMMAND sees only its declared variables and SHELL=/bin/sh, TZ=UTC, LC_ALL=C.UTF-8, HOME and TMPDIR',
       '(both empty folders), and PATH. This PATH is not yours: it holds the folders of tools in unusual places,',
       'then /usr/local/sbin, /usr/local/bin, /usr/sbin, /usr/bin, /sbin, /bin. Assay searches programs on your',
-      'PATH. Standard input is empty.',
+      'PATH. Standard input is empty. MYPY_CACHE_DIR, RUFF_CACHE_DIR and PYTHONDONTWRITEBYTECODE (or',
+      'PYTHONPYCACHEPREFIX) keep the caches of these tools out of the tree.',
       '',
       'WARNING: do not declare a private key as an output. Assay stores the content of outputs and the',
       'executable bit, no other permissions: a file that only you could read is restored as a normal one.',
@@ -54,6 +56,8 @@ export const runCommand: CommandModule = {
       ASSAY_STORE: 'the local store’s folder',
       ASSAY_REMOTE: 'the remote’s URL; a failing remote never fails a run',
       ASSAY_TOKEN: 'sent to the remote as a Bearer token; never passed to COMMAND',
+      ASSAY_WHERE:
+        'the name of this machine or job in receipts (default: the address of the CI job, or the host’s name)',
     },
     exitCodes: {
       'of COMMAND': 'the command’s own code, run or replayed; 128+N if signal N ended it',
@@ -79,7 +83,9 @@ export const runCommand: CommandModule = {
     const { runUnlessUpToDate } = await import('../up-to-date/run-unless-up-to-date.ts');
     const { flags: parsed, request } = parseAction('run', args, flags);
     const stderr = new SyncStream(2);
-    const reporter = new Reporter(stderr, parsed.given('json'));
+    const reporter = new Reporter(stderr, parsed.given('json'), parsed.given('verbose'));
+    if (parsed.given('accept-marked'))
+      reporter.report({ type: 'old-flag', flag: '--accept-marked', now: '--keep-unproven=shared' });
     const summary = await runUnlessUpToDate(request, {
       storeFolder: storeFolder(parsed.text('store'), process.env),
       remote: parsed.text('remote') ?? process.env.ASSAY_REMOTE,

@@ -1,10 +1,11 @@
 // `assay show`: everything that the store has about a key.
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { commandText } from '../../hermeticity/verdict/finding.ts';
-import { bytesText } from '../graph/view/words.ts';
+import { bytesText, counted } from '../graph/view/words.ts';
 import {
   type ActionDetails,
   actionDetails,
+  type FactDetails,
   type FileDetails,
   type ResultDetails,
 } from '../history/action-details.ts';
@@ -55,25 +56,49 @@ function text(shown: ActionDetails): string {
 }
 
 function resultLines(result: ResultDetails): string[] {
+  const { where, commit, assay, inputs } = result.receipt;
   const took = result.commandMs === undefined ? '' : `, took ${duration(result.commandMs)}`;
   return [
     '',
     `ended     with ${result.exitCode}${took}`,
     ...(result.startedAt === undefined ? [] : [`started   ${result.startedAt}`]),
-    ...(result.worker === '' ? [] : [`ran on    ${result.worker}`]),
+    ...(where === undefined ? [] : [`ran on    ${where}`]),
+    ...(commit === undefined ? [] : [`commit    ${commit}`]),
+    ...(assay === undefined ? [] : [`made by   Assay ${assay}, from ${counted(inputs ?? 0, 'input')}`]),
     `printed   ${bytesText(result.stdoutBytes)} to standard output, ${bytesText(result.stderrBytes)} to standard error`,
     ...files('outputs', result.outputs),
     ...evidenceLines(result),
+    ...factLines(result),
   ];
 }
 
-function evidenceLines({ standing, evidence }: ResultDetails): string[] {
-  if (!evidence) return ['', `evidence: none (${standing})`];
+/** Few facts are no paths, and people ask for those: they come first. */
+function factLines({ facts }: ResultDetails): string[] {
+  if (facts.length === 0) return [];
+  const rank = ({ what }: FactDetails) => (/^the machine's | in \/etc\/ld\.so\.cache$/.test(what) ? 0 : 1);
+  const sorted = [...facts].sort((a, b) => rank(a) - rank(b));
+  const more = facts.length > MOST_FILES ? [`  … and ${facts.length - MOST_FILES} more`] : [];
+  return [
+    '',
+    `facts: ${facts.length}, all compared before a hit`,
+    ...sorted
+      .slice(0, MOST_FILES)
+      .map(({ what, state, note }) => `  ${[what, shortState(state), note].filter(Boolean).join(', ')}`),
+    ...more,
+  ];
+}
+
+function shortState(state: string): string {
+  return state.replace(/[0-9a-f]{64}/, (hash) => hash.slice(0, 12));
+}
+
+function evidenceLines({ status, evidence }: ResultDetails): string[] {
+  if (!evidence) return ['', `evidence: none (${status})`];
   const { tracer, tracerVersion, findings, gaps, sandboxed } = evidence;
   const by = `${tracer} ${tracerVersion}${sandboxed ? ', in a sandbox' : ''}`;
   return [
     '',
-    `evidence: ${standing}, watched by ${by}`,
+    `evidence: ${status}, watched by ${by}`,
     ...findings.map(({ kind, path, detail }) => `  ${kind} ${[path, detail].filter(Boolean).join(': ')}`),
     ...gaps.map((gap) => `  incomplete trace: ${gap}`),
   ];

@@ -1,9 +1,10 @@
 // Resolves the paths and patterns of an assay.json to paths from the workspace's root. A path is relative to
 // its package's folder, or to the root with "//" in front. ".." cannot leave the workspace. A "!" in front of
 // a pattern is kept.
+
+import type { Located } from '../../core/config/document.ts';
 import { AssayError } from '../../core/errors.ts';
 import { type RelPath, ROOT, relPathFromUser } from '../../core/path.ts';
-import type { Located } from './document.ts';
 
 export function patternFrom(folder: RelPath, { text, refuse }: Located): string {
   const negated = text.startsWith('!');

@@ -1,7 +1,7 @@
 // Resolves `dependsOn`: "build" is a step of the same package, "^build" of the packages it depends on,
 // "pkg#build" of another package, "//#build" of the root.
 import { suggestion } from '../../core/cli/command.ts';
-import type { Located } from './document.ts';
+import type { Located } from '../../core/config/document.ts';
 import type { Package } from './packages.ts';
 import { type Step, stepId } from './step.ts';
 

@@ -1,9 +1,9 @@
 // Reads one assay.json: fields with types and positions, not yet resolved against packages and defaults.
 
+import { type ConfigValue, type Document, type Located, parseDocument } from '../../core/config/document.ts';
 import { whyNotAVariable } from '../action/declared-variables.ts';
 import { DEFAULT_FIELDS } from '../action/fields.ts';
-import { HERMETIC, type Hermetic } from '../action/request.ts';
-import { type ConfigValue, type Document, type Located, parseDocument } from './document.ts';
+import { HERMETIC, type Hermetic, KEEP_UNPROVEN, type KeepUnproven } from '../action/request.ts';
 import { CHECKPOINT_FIELDS, FILE_FIELDS, STEP_FIELDS } from './fields.ts';
 
 /** A list is a program with its arguments; a single text is a shell line. */
@@ -22,6 +22,7 @@ interface Values {
   readonly variables: readonly Located[];
   readonly flag: boolean;
   readonly hermetic: Hermetic;
+  readonly keepUnproven: KeepUnproven;
   readonly command: CommandField;
   readonly checkpoint: CheckpointField;
 }
@@ -73,6 +74,7 @@ function defaultsOf(fields: Partial<Record<keyof typeof DEFAULT_FIELDS, ConfigVa
     cacheFailures: fields.cacheFailures?.flag(),
     hermetic: fields.hermetic?.oneOf(HERMETIC),
     observed: fields.observed?.flag(),
+    keepUnproven: fields.keepUnproven?.oneOf(KEEP_UNPROVEN),
     acceptMarked: fields.acceptMarked?.flag(),
     sandbox: fields.sandbox?.flag(),
   };

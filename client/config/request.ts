@@ -49,7 +49,7 @@ export function requestOf(
       tools: [...step.tools, ...step.programs.filter((name) => known.isFindable(name, { path, folder }))],
       cacheFailures: step.cacheFailures,
       hermetic: step.hermetic,
-      acceptMarked: step.acceptMarked,
+      keepUnproven: step.keepUnproven,
       observed: step.observed,
       ...(step.observed && { unordered: outputsOfOthers(step, workspace.steps) }),
       sandbox: step.sandbox,

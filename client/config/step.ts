@@ -1,12 +1,14 @@
 // A step with all defaults applied and all paths relative to the workspace's root. Plain data.
+
+import type { Located } from '../../core/config/document.ts';
 import type { AssayError } from '../../core/errors.ts';
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from '../action/checkpoint-plan.ts';
-import { type Hermetic, type InputPattern, REQUEST_DEFAULTS } from '../action/request.ts';
+import { keepUnprovenOf } from '../action/declaration.ts';
+import { type Hermetic, type InputPattern, type KeepUnproven, REQUEST_DEFAULTS } from '../action/request.ts';
 import { whyReserved } from '../action/reserved.ts';
 import { CONFIG_FILE } from '../action/workspace-roots.ts';
 import { pathFrom, patternFrom } from './config-path.ts';
-import type { Located } from './document.ts';
 import type { CommandField, Defaults, StepFields } from './file.ts';
 import type { Package } from './packages.ts';
 import { programsOf } from './shell-line.ts';
@@ -32,7 +34,7 @@ export interface Step {
   readonly cacheFailures: boolean;
   readonly hermetic: Hermetic;
   readonly observed: boolean;
-  readonly acceptMarked: boolean;
+  readonly keepUnproven: KeepUnproven;
   readonly sandbox: boolean;
   /** What npm does for a script and Assay does not. Shown when the command runs. */
   readonly remarks: readonly string[];
@@ -77,9 +79,10 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
   const programs = command.line === undefined ? [] : programsOf(command.line);
   const gather = (field: 'inputs' | 'optionalInputs' | 'env' | 'tools') =>
     [...defaults, fields].flatMap((each) => each[field] ?? []);
+  const first = <K extends keyof Defaults>(field: K): Defaults[K] =>
+    [fields, ...defaults.toReversed()].map((each) => each[field]).find((value) => value !== undefined);
   const flag = (field: 'includeIgnored' | 'cacheFailures' | 'observed' | 'acceptMarked' | 'sandbox') =>
-    [fields, ...defaults.toReversed()].map((each) => each[field]).find((value) => value !== undefined) ??
-    false;
+    first(field) ?? false;
   const isObserved = flag('observed');
   const everything = fields.inputs || isObserved ? [] : [everythingIn(folder)];
   return {
@@ -100,13 +103,14 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
     tools: gather('tools').map((one) => toolFrom(folder, one)),
     programs: programs.map((program) => programFrom(workingDirectory, program)),
     cacheFailures: flag('cacheFailures'),
-    hermetic:
-      [fields, ...defaults.toReversed()].map((each) => each.hermetic).find((mode) => mode !== undefined) ??
-      REQUEST_DEFAULTS.hermetic,
+    hermetic: first('hermetic') ?? REQUEST_DEFAULTS.hermetic,
     observed: isObserved,
-    acceptMarked: flag('acceptMarked'),
+    keepUnproven: keepUnprovenOf({ keepUnproven: first('keepUnproven'), acceptMarked: flag('acceptMarked') }),
     sandbox: flag('sandbox'),
-    remarks: fields.command ? [] : scriptRemarks(name, owner.scripts),
+    remarks: [
+      ...(fields.command ? [] : scriptRemarks(name, owner.scripts)),
+      ...(first('acceptMarked') === undefined ? [] : [ACCEPT_MARKED]),
+    ],
     cache: fields.cache ?? true,
     dependsOn: [],
     implied: [],
@@ -115,6 +119,9 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
     source,
   };
 }
+
+const ACCEPT_MARKED =
+  '"acceptMarked" has a new name: write "keepUnproven": "shared", or remove it (reads that were observed are shared without it)';
 
 /** The inputs of a step that declares none. */
 function everythingIn(folder: RelPath): InputPattern {

@@ -3,12 +3,12 @@
 // one StatRecorder, so that the result can be remembered (../up-to-date/graph-state.ts).
 import { join as joinPath } from 'node:path';
 import { suggestion } from '../../core/cli/command.ts';
+import type { Located } from '../../core/config/document.ts';
 import { AssayError } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
 import { CONFIG_FILE, foldersWithConfig } from '../action/workspace-roots.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
 import { DependencyResolver } from './dependencies.ts';
-import type { Located } from './document.ts';
 import type { Defaults, WrittenStep } from './file.ts';
 import { withImpliedDependencies } from './implied-dependencies.ts';
 import { type Package, readPackages, type Texts } from './packages.ts';

@@ -48,8 +48,8 @@ async function forecastStep(
   try {
     const { request, caller } = requestOf(step, context.workspace, context.caller);
     const { now } = context;
-    const heard = new MissReasons();
-    const quiet: RunContext = heard.within({
+    const reasons = new MissReasons();
+    const quiet: RunContext = reasons.within({
       ...{ cache, caller, stdout: DISCARD, stderr: DISCARD },
       report() {},
       now: () => now(),
@@ -63,7 +63,7 @@ async function forecastStep(
       return { step: step.id, outcome: hit.outcome, key, why: `${hit.reason}, ${why}` };
     }
     markUnfinished('would run first');
-    return { step: step.id, outcome: 'miss', key, why: (await explain(action, quiet, heard.refusal)).reason };
+    return { step: step.id, outcome: 'miss', key, why: (await explain(action, quiet, reasons)).reason };
   } catch (error) {
     markUnfinished('can’t run');
     return { step: step.id, outcome: 'unknown', why: messageOf(error) };

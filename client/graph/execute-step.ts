@@ -148,6 +148,7 @@ function runContext(
     uploadsLater: true,
     report: (event) => reports.handle(event),
     acquireJobSlot: () => slot.acquire(),
+    releaseJobSlot: () => slot.release(),
     throwIfCancelled: () => slot.throwIfCancelled(),
     now: () => context.now(),
   };

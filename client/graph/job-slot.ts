@@ -31,6 +31,10 @@ export class JobSlot {
     this.#waitedMs = waitedMs;
   }
 
+  release(): void {
+    this.#slot.release();
+  }
+
   /** Throws if the step must not begin its command, with or without a slot. */
   throwIfCancelled(): void {
     throwRefusal(this.#slot.refusal());

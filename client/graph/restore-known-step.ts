@@ -30,7 +30,8 @@ export async function restoreKnown(
       : await write(step, hit, action, context, own);
   if (written === undefined) return undefined;
   const ran = finishHit(hit, written, action, own);
-  return { ...ran, key: known.key, elapsedMs: own.now() - began };
+  const { receipt } = known;
+  return { ...ran, key: known.key, ...(receipt && { receipt }), elapsedMs: own.now() - began };
 }
 
 /**

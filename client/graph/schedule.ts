@@ -27,8 +27,13 @@ export interface StepCallbacks<S extends Ordered> {
 }
 
 export interface ScheduleSlot {
-  /** Resolves when the step holds a slot, which it keeps until it ends; or to the reason why it gets none. */
+  /**
+   * Resolves when the step holds a slot, which it keeps until it ends or releases it; or to the reason why it
+   * gets none.
+   */
   acquire(): Promise<string | undefined>;
+  /** Its command has ended and succeeded: the next one may begin while this step stores its result. */
+  release(): void;
   /** The reason why the step must not begin its command; undefined if it may. */
   refusal(): string | undefined;
 }
@@ -115,7 +120,11 @@ class Schedule<S extends Ordered> {
   #run(step: S): void {
     this.#underWay++;
     void this.#callbacks
-      .run(step, { acquire: () => this.#acquireSlot(step), refusal: () => this.#refusal() })
+      .run(step, {
+        acquire: () => this.#acquireSlot(step),
+        release: () => this.#releaseSlot(step),
+        refusal: () => this.#refusal(),
+      })
       .then((succeeded) => {
         this.#underWay--;
         this.#commands.delete(step.id);
@@ -134,6 +143,10 @@ class Schedule<S extends Ordered> {
     }
     this.#callbacks.waits(step);
     return new Promise((resume) => this.#waiting.push({ step, resume }));
+  }
+
+  #releaseSlot({ id }: S): void {
+    if (this.#commands.delete(id)) this.#grantSlots();
   }
 
   #grantSlots(): void {

@@ -78,7 +78,7 @@ async function inWorkspace(key: Hash, store: Store): Promise<PathSet | undefined
 export function wasSeen({ path, isRepository }: ChangedPath, set: PathSet): boolean {
   return set.some((seen) => {
     if (seen.path === path || (seen.names && seen.path === parentOf(path))) return true;
-    /* An absent folder stands for every path below it. ChangeWatcher inside a nested repository are not listed. */
+    /* An absent folder stands for every path below it. Changes inside a nested repository are not listed. */
     return (seen.state === ABSENT && isBelow(path, seen.path)) || (isRepository && isBelow(seen.path, path));
   });
 }

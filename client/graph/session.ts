@@ -18,6 +18,9 @@ import type { Emit, GraphSummary } from './view/events.ts';
 import type { UploadOutcome } from './view/run-totals.ts';
 import { openView } from './view/view.ts';
 
+/** The flags whose output has the receipts of hits. */
+const RECEIPT_FLAGS = ['json', 'verbose', 'summary'];
+
 export interface Session {
   readonly context: StepContext;
   /** `interrupted`: the exit code of an interrupt; undefined before one. */
@@ -40,7 +43,12 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
     report: (event) => view.warn(event),
   };
   let runner: Promise<StepRunner> | undefined;
-  const recorder = new StateRecorder({ ...workspace, folder: stateFolder(flags.text('store')), caller });
+  const recorder = new StateRecorder({
+    ...workspace,
+    folder: stateFolder(flags.text('store')),
+    caller,
+    wantsReceipts: RECEIPT_FLAGS.some((flag) => flags.given(flag)),
+  });
   const context: StepContext = {
     workspace,
     recorder,

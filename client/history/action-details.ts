@@ -2,15 +2,17 @@
 import { posix } from 'node:path';
 import { type Hash, parseDigest } from '../../core/digest.ts';
 import { decodeEvidence, type Evidence, type EvidenceStatus, evidenceStatusOf } from '../../core/evidence.ts';
+import { type Receipt, receiptOf } from '../../core/metadata/receipt.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { childOf, type RelPath, ROOT } from '../../core/path.ts';
-import type { ObservedPath } from '../../core/path-set.ts';
+import type { ObservedPath, PathSet } from '../../core/path-set.ts';
 import { type ActionResult, type Command, Directory } from '../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../core/result.ts';
 import { decodeTree } from '../../core/tree.ts';
-import type { Blobs, Store, StoredResult } from '../../store/store.ts';
+import type { Blobs, Store } from '../../store/store.ts';
 import { looksSecret } from '../action/environment.ts';
 import { candidates } from '../path-sets/path-sets.ts';
+import { shownFact, WORKSPACE } from '../path-sets/roots.ts';
 import { localPathSets } from '../path-sets/storage.ts';
 import { readBlob } from '../remote/read-blob.ts';
 import { readAction } from './stored-action.ts';
@@ -41,12 +43,24 @@ export interface ResultDetails {
   readonly worker: string;
   readonly startedAt?: string;
   readonly commandMs?: number;
+  /** Whose run made it. */
+  readonly receipt: Receipt;
   readonly outputs: readonly FileDetails[];
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
   /** What is known of the run that made it, and what a tracer saw. */
-  readonly standing: EvidenceStatus;
+  readonly status: EvidenceStatus;
   readonly evidence?: Evidence;
+  /** What else must be the same for a hit: paths, libraries of the loader, properties of the machine. */
+  readonly facts: readonly FactDetails[];
+}
+
+export interface FactDetails {
+  /** In words, such as "libz.so.1 in /etc/ld.so.cache". */
+  readonly what: string;
+  readonly state: string;
+  /** Why the result depends on it; "" if it was just looked at. */
+  readonly note: string;
 }
 
 export async function actionDetails(key: Hash, store: Store): Promise<ActionDetails> {
@@ -65,18 +79,30 @@ export async function actionDetails(key: Hash, store: Store): Promise<ActionDeta
     tools: Object.fromEntries(tools.map(([name, value]) => [name.replace(/^(tool|program):/, ''), value])),
     inputs: await filesBelow(inputRoot.hash, ROOT, store.blobs),
     declaredOutputs: command.outputPaths.map((path) => fromRoot(command, path)),
-    ...(stored && { result: await resultOf(decodeResult(stored.bytes), command, store.blobs) }),
+    ...(stored && { result: await resultOf(stored, command, store.blobs) }),
   };
 }
 
 /** Follows the states that the path sets recorded, not the current ones: the files may have changed since. */
-async function storedResult(key: Hash, store: Store): Promise<StoredResult | undefined> {
+async function storedResult(key: Hash, store: Store): Promise<FoundResult | undefined> {
   const recordedState = ({ state }: ObservedPath) => state;
-  for await (const { key: at } of candidates({ hash: key, size: 0 }, localPathSets(store), recordedState)) {
+  const found = candidates({ hash: key, size: 0 }, localPathSets(store), recordedState);
+  for await (const { key: at, set = [] } of found) {
     const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: at.hash });
-    if (stored) return stored;
+    if (stored) return { result: decodeResult(stored.bytes), set };
   }
   return undefined;
+}
+
+interface FoundResult {
+  readonly result: ActionResult;
+  readonly set: PathSet;
+}
+
+function factOf(seen: ObservedPath): FactDetails {
+  const { root, path, names, state, note } = seen;
+  const place = root === '' ? `/${path}` : root === WORKSPACE ? path : `${root}/${path}`;
+  return { what: shownFact(seen) ?? (names ? `the names in ${place || '.'}` : place || '.'), state, note };
 }
 
 async function filesBelow(hash: Hash, at: RelPath, blobs: Blobs): Promise<FileDetails[]> {
@@ -103,7 +129,11 @@ function fromRoot({ workingDirectory }: Pick<Command, 'workingDirectory'>, path:
   return posix.join(workingDirectory, path);
 }
 
-async function resultOf(result: ActionResult, command: Command, blobs: Blobs): Promise<ResultDetails> {
+async function resultOf(
+  { result, set }: FoundResult,
+  command: Command,
+  blobs: Blobs,
+): Promise<ResultDetails> {
   const metadata = result.executionMetadata;
   const evidence = decodeEvidence(metadata?.auxiliaryMetadata ?? []);
   const { executionStartTimestamp: start, executionCompletedTimestamp: end } = metadata ?? {};
@@ -114,14 +144,16 @@ async function resultOf(result: ActionResult, command: Command, blobs: Blobs): P
     worker: metadata?.worker ?? '',
     ...(startedAt !== undefined && { startedAt: new Date(startedAt).toISOString() }),
     ...(startedAt !== undefined && endedAt !== undefined && { commandMs: Math.round(endedAt - startedAt) }),
+    receipt: receiptOf(result),
     outputs: (await outputsOf(result, blobs)).map((file) => ({
       ...file,
       path: fromRoot(command, file.path),
     })),
     stdoutBytes: result.stdoutDigest?.sizeBytes ?? result.stdoutRaw.length,
     stderrBytes: result.stderrDigest?.sizeBytes ?? result.stderrRaw.length,
-    standing: evidenceStatusOf(evidence),
+    status: evidenceStatusOf(evidence),
     ...(evidence && { evidence }),
+    facts: set.map(factOf),
   };
 }
 

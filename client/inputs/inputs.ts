@@ -6,6 +6,7 @@ import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
 import { rowOf, type StatRow, sameRow } from '../files/stat-table.ts';
+import type { InputLinks } from './input-links.ts';
 import { scanInputs } from './scan.ts';
 import type { ScanMemos } from './scan-memo.ts';
 
@@ -20,6 +21,8 @@ export interface Inputs {
   statRows(): ReadonlyMap<string, StatRow>;
   /** Directories whose existence matters but whose contents do not. */
   existenceOnly(): ReadonlySet<string>;
+  /** For inputs that are laid out as links: the links on the way to their files. */
+  links?(): InputLinks;
 }
 
 /** The source of an action's inputs: the workspace, or a caller that already knows them. */

@@ -3,7 +3,7 @@
 import { suggestion, usage } from '../../core/cli/command.ts';
 import type { ActionDeclaration } from '../action/declaration.ts';
 import { ACTION_FIELDS, type ActionFieldKind } from '../action/fields.ts';
-import { HERMETIC } from '../action/request.ts';
+import { HERMETIC, KEEP_UNPROVEN } from '../action/request.ts';
 import type { LibraryOptions } from './library.ts';
 
 interface Kind {
@@ -38,6 +38,10 @@ const HERMETICITY: Kind = {
   takes: `one of ${HERMETIC.join(', ')}`,
   holds: (value) => HERMETIC.some((name) => name === value),
 };
+const KEEPING: Kind = {
+  takes: `one of ${KEEP_UNPROVEN.join(', ')}`,
+  holds: (value) => KEEP_UNPROVEN.some((name) => name === value),
+};
 
 const KINDS: Readonly<Record<ActionFieldKind, Kind>> = {
   text: TEXT,
@@ -45,6 +49,7 @@ const KINDS: Readonly<Record<ActionFieldKind, Kind>> = {
   variables: TEXTS,
   flag: FLAG,
   hermetic: HERMETICITY,
+  keepUnproven: KEEPING,
   object: OBJECT,
 };
 

@@ -5,9 +5,9 @@
 // Assay trusts the state in it, so a folder that other users could write is deleted. Several users may share
 // a store:
 // a user who finds `client/` owned by another uses `client-UID`.
-import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { isSystemError } from '../../core/errors.ts';
+import { chmodSync, lstatSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeFolder } from '../../hermeticity/system/make-folder.ts';
 
 const PRIVATE = 0o700;
 const OTHERS_MAY_WRITE = 0o022;
@@ -23,23 +23,9 @@ export function clientFolder(storeFolder: string): string {
   return folder;
 }
 
-/**
- * Makes the client folder, or a folder in it, with its parents.
- * Node's recursive mkdir loops forever where an existing parent takes no folder, such as /proc.
- */
+/** Makes the client folder, or a folder in it, with its parents. */
 export function makeClientFolder(folder: string): void {
-  if (isFolder(folder)) return;
-  const parent = dirname(folder);
-  if (parent !== folder) makeClientFolder(parent);
-  try {
-    mkdirSync(folder, PRIVATE);
-  } catch (error) {
-    if (!isSystemError(error, 'EEXIST') || !isFolder(folder)) throw error;
-  }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  makeFolder(folder, PRIVATE);
 }
 
 function usableIn(storeFolder: string): string {

@@ -20,6 +20,7 @@ import { RUN } from '../limits.ts';
 import type { IdentifiedAction } from '../run/key.ts';
 import type { Log } from '../run/log.ts';
 import type { Hit } from '../run/lookup.ts';
+import type { HitReceipt } from '../run/receipt.ts';
 import type { Output } from './outputs.ts';
 
 export interface HitRecord {
@@ -27,7 +28,9 @@ export interface HitRecord {
   readonly exitCode: number;
   /** The duration of the command when it ran. */
   readonly commandMs: number;
-  readonly standing: EvidenceStatus;
+  readonly status: EvidenceStatus;
+  /** As a hit that compares stats tells it. */
+  readonly receipt?: HitReceipt;
 }
 
 export interface InPlaceCheck {
@@ -51,7 +54,7 @@ export class InPlaceChecks {
   /** `checkedAt`: the clock before the outputs were compared. */
   record(
     { key, request }: IdentifiedAction,
-    { log, exitCode, commandMs, standing, address, result, outputs, observedPaths }: Hit,
+    { log, exitCode, commandMs, status, receipt, address, result, outputs, observedPaths }: Hit,
     checkedAt: number,
   ): void {
     if (log.stdout.length + log.stderr.length > RUN.inlineLogBytes) return;
@@ -62,7 +65,9 @@ export class InPlaceChecks {
       made.set(path, rowOf(stats));
     }
     const rows = new Map<string, StatRow>();
-    for (const observed of observedPaths()) {
+    const paths = observedPaths();
+    if (!paths) return;
+    for (const observed of paths) {
       if (!isPlain(observed)) return;
       const path = pathToCheck(observed, request.workspace);
       const stats = lstatIn(request.workspace, path);
@@ -70,7 +75,13 @@ export class InPlaceChecks {
       rows.set(stats ? nameOf(path, request.workspace) : path, rowOf(stats));
     }
     this.#checks.set(key.hash, {
-      hit: { log, exitCode, commandMs, standing },
+      hit: {
+        log,
+        exitCode,
+        commandMs,
+        status,
+        ...(receipt && { receipt: { ...receipt, compared: 'stats' } }),
+      },
       address,
       result,
       outputs: made,

@@ -29,6 +29,7 @@ import { basename, dirname, join } from 'node:path';
 import { digestOf } from '../../core/digest.ts';
 import { isSystemError, messageOf } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
+import { makeFolder } from '../../hermeticity/system/make-folder.ts';
 import {
   identityText,
   livenessOf,
@@ -113,7 +114,7 @@ function linkToOwn(home: string, lock: string): boolean {
 /** Makes the folder; returns why it cannot. */
 function whyNot(home: string): string | undefined {
   try {
-    mkdirSync(home, { recursive: true });
+    makeFolder(home);
     return undefined;
   } catch (error) {
     return `${messageOf(error)}: ${remedyFor(home)}`;

@@ -137,7 +137,7 @@ class OutputLocks implements Ownership {
   publishRefusal(): string | undefined {
     if (this.#impossible !== undefined) return `its outputs could not be locked: ${this.#impossible}`;
     if (this.#tookOver)
-      return 'the run that had locked its outputs was not heard of any more, but may still write them; run it again';
+      return 'the run that had locked its outputs stopped renewing its lock, but may still write them; run it again';
     return this.lost();
   }
 

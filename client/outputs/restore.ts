@@ -15,6 +15,7 @@ import type { Digest } from '../../core/digest.ts';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { join, nameToBytes, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import type { Entry } from '../../core/tree.ts';
+import { makeFolder } from '../../hermeticity/system/make-folder.ts';
 import { holdsMount } from '../../hermeticity/system/mounts.ts';
 import { STORE } from '../../store/limits.ts';
 import type { Blobs, LargeBlob } from '../../store/store.ts';
@@ -170,7 +171,7 @@ function tryLink(from: string | Buffer, to: string | Buffer): boolean {
 }
 
 async function write(entry: Entry | Output, at: string | Buffer, blobs: Blobs): Promise<void> {
-  if (entry.kind === 'directory') mkdirSync(at, { recursive: true });
+  if (entry.kind === 'directory') makeFolder(at);
   else if (entry.kind === 'symlink') symlinkSync(nameToBytes(entry.target), at);
   else await writeFile(entry.digest, entry.executable, at, blobs);
 }

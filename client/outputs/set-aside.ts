@@ -1,15 +1,16 @@
-// Sets the earlier outputs of a command aside before it starts, so that its outputs contain only what this
-// run made.
+// Sets the earlier outputs of a command aside before it starts, and the caches that its tools left
+// (earlier-caches.ts), so that its outputs contain only what this run made.
 // If the command fails, an output that it did not write comes back. If it succeeds without writing one, that
 // is gone, as in a fresh checkout; but a file that git tracks comes back, because it is a source that was
 // declared by mistake.
 //
 // The outputs are moved, not deleted. If they cannot be moved (a mount point, another file system, no
 // permission), the command runs with them in place, and its result is not published.
-import { cpSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
+import { makeFolder } from '../../hermeticity/system/make-folder.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { isTracked } from '../inputs/git-tracked.ts';
@@ -33,22 +34,29 @@ export interface SetAside {
 export function setOutputsAside(
   request: RunRequest,
   outputs: readonly RelPath[] = request.outputs,
+  caches: readonly RelPath[] = [],
 ): SetAside {
   const { workspace, workingDirectory } = request;
-  if (outputs.length === 0 && stateAndCheckpointPaths(request).length === 0) return NOTHING_TO_DO;
+  const isIdle = outputs.length + caches.length + stateAndCheckpointPaths(request).length === 0;
+  if (isIdle) return NOTHING_TO_DO;
   const moved = new Map<RelPath, string>();
+  const movedCaches = new Map<RelPath, string>();
   try {
     const folders = { workspace, staging: Staging.create(workspace), copies: new EarlierCopies() };
     const { staging, copies } = folders;
     const faults = outputs.flatMap((path) => moveOutput(path, folders, moved) ?? []);
-    quietly(() => mkdirSync(toSystemPath(workspace, workingDirectory), { recursive: true }));
+    // A cache that cannot be moved stays: if the command reads it, that is a finding.
+    for (const cache of caches) moveOutput(cache, folders, movedCaches);
+    quietly(() => makeFolder(toSystemPath(workspace, workingDirectory)));
     return {
       earlier: [...moved.keys()],
       ...(faults[0] !== undefined && { fault: faults[0] }),
-      missing: () => [...moved.keys()].find((path) => !exists(workspace, path)),
+      missing: () => [...moved.keys()].find((path) => !existsAt(workspace, path)),
       recordWriter: (pid) =>
         quietly(() => staging.recordCommand(pid, [...request.outputs, ...stateAndCheckpointPaths(request)])),
       finish(putBack) {
+        for (const [path, aside] of putBack ? movedCaches : [])
+          quietly(() => bringBack(path, aside, folders));
         for (const [path, aside] of moved) {
           if (putBack || isSource(workspace, path)) quietly(() => bringBack(path, aside, folders));
         }
@@ -57,7 +65,7 @@ export function setOutputsAside(
       },
     };
   } catch (error) {
-    const earlier = outputs.find((path) => exists(workspace, path));
+    const earlier = outputs.find((path) => existsAt(workspace, path));
     return earlier === undefined ? NOTHING_TO_DO : { ...NOTHING_TO_DO, fault: notSetAside(earlier, error) };
   }
 }
@@ -77,7 +85,7 @@ function moveOutput(path: RelPath, folders: Folders, moved: Map<RelPath, string>
     if (aside !== undefined) moved.set(path, staging.isInWorkspace ? hide(path, aside, folders) : aside);
     return undefined;
   } catch (error) {
-    return exists(workspace, path) ? notSetAside(path, error) : undefined;
+    return existsAt(workspace, path) ? notSetAside(path, error) : undefined;
   }
 }
 
@@ -95,13 +103,13 @@ function notSetAside(path: RelPath, error: unknown): string {
 }
 
 function bringBack(path: RelPath, aside: string, { workspace, staging }: Folders): void {
-  if (exists(workspace, path)) return;
+  if (existsAt(workspace, path)) return;
   const near = staging.isInWorkspace ? staging.next() : aside;
   if (near !== aside) copy(aside, near);
   withOpenParent(workspace, path, (target) => renameSync(near, target));
 }
 
-function exists(workspace: string, path: RelPath): boolean {
+export function existsAt(workspace: string, path: RelPath): boolean {
   try {
     return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false }) !== undefined;
   } catch {
@@ -114,7 +122,7 @@ function exists(workspace: string, path: RelPath): boolean {
  * is kept.
  */
 function isSource(workspace: string, path: RelPath): boolean {
-  return !exists(workspace, path) && isTracked(workspace, path) !== false;
+  return !existsAt(workspace, path) && isTracked(workspace, path) !== false;
 }
 
 function quietly(work: () => void): void {

@@ -11,6 +11,7 @@ import { lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync } from 'n
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
+import { makeFolder } from '../../hermeticity/system/make-folder.ts';
 import { identityText, ownIdentity } from '../../hermeticity/system/process-identity.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';
 import { cleanUpKilledRuns, type OwnRecord, recordCommand, recordRun } from './run-records.ts';
@@ -161,10 +162,10 @@ interface RecordedFolder {
 /** Retries: another run may just remove the empty parent, and the name may be taken. */
 function freshFolder(home: string, workspace: string): RecordedFolder {
   for (let attempt = 0; ; attempt++) {
+    makeFolder(home);
     const folder = join(home, `${identityText(ownIdentity())}-${attempt}`);
     const record = recordRun({ workspace, outputs: [], folder });
     try {
-      mkdirSync(home, { recursive: true });
       if (!lstatSync(home).isDirectory()) throw new Error(`${home} is a link to somewhere else`);
       mkdirSync(folder);
       return { folder, record };

@@ -49,7 +49,7 @@ function isSource(path: RelPath, workspace: string, ignored: IgnoredPaths): bool
 }
 
 function remedyFor(tool: string): string {
-  if (tool === 'Python') return 'remove __pycache__ and declare --env PYTHONDONTWRITEBYTECODE=1';
+  if (tool === 'Python') return 'declare its source as an input, or remove __pycache__';
   return 'declare it as an output if the command makes it, else as an input, or remove it';
 }
 

@@ -1,14 +1,20 @@
-// Builds the path set of a run: each path that the action read, with the state of that path.
+// Builds the path set of a run: each path that the action read, and each other fact, with its state.
 // Throws if anything but the action itself changed such a path while it ran.
 //
 // Files that the action left in the workspace and no output names go into the set too. A hit does not create
 // them, so there is no hit unless they are as the run left them.
 // The set is short, because each hit checks all of it: a missing folder stands for everything missing below
 // it, and a folder is omitted if the set has an existing path below it.
-import { lstatSync, type Stats } from 'node:fs';
+import { lstatSync, realpathSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
-import { childOf, parseRelPath, ROOT } from '../../core/path.ts';
-import { compareObservedPaths, type ObservedPath, type PathSet } from '../../core/path-set.ts';
+import { childOf, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
+import {
+  compareObservedPaths,
+  LOADER_CACHE,
+  MACHINE,
+  type ObservedPath,
+  type PathSet,
+} from '../../core/path-set.ts';
 import {
   type AbsPath,
   absPath,
@@ -18,15 +24,19 @@ import {
   isAtOrBelow,
   parentFolder,
   readable,
+  relativeIn,
   toBytes,
 } from '../../hermeticity/system/absolute-path.ts';
 import type { ReadSetEntry } from '../../hermeticity/verdict/read-set.ts';
+import { CACHE_NAMES, isInToolCache } from '../../hermeticity/verdict/tool-caches.ts';
 import type { Verdict } from '../../hermeticity/verdict/verdict.ts';
 import type { ScratchFolders } from '../action/environment.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
 import { wasUntouched } from '../files/settled.ts';
 import { OBSERVED } from '../limits.ts';
 import type { KeyedAction } from '../run/key.ts';
+import { kernelFileState, UNKNOWN } from './kernel-files.ts';
+import { LOADER_CACHE_FILE, loaderCache, RENAMED } from './loader-cache.ts';
 import { isInstalled, isKernelPath, type RootedPath, WORKSPACE } from './roots.ts';
 import { ABSENT, ASSAY_FOLDER, type States } from './states.ts';
 
@@ -36,14 +46,24 @@ import { ABSENT, ASSAY_FOLDER, type States } from './states.ts';
  */
 export function gatherPathSet(
   action: Pick<KeyedAction, 'request' | 'tools'>,
-  { readSet, written, findings }: Pick<Verdict, 'readSet' | 'written' | 'findings'>,
+  { readSet, written, findings, kernelFacts, libraries }: Gathered,
   folders: ScratchFolders,
   states: States,
+  facts: readonly Fact[] = [],
 ): PathSet {
   const gathering = new Gathering(action, written, folders, states);
   for (const entry of readSet) gathering.add(entry);
   if (findings.some(({ kind }) => kind === 'write')) gathering.addLeft();
-  return gathering.end();
+  for (const name of kernelFacts) gathering.addKernelFile(name);
+  gathering.addLibraries(libraries);
+  return gathering.end(facts);
+}
+
+type Gathered = Pick<Verdict, 'readSet' | 'written' | 'findings' | 'kernelFacts' | 'libraries'>;
+
+/** A fact that is no path. Its state is taken now. */
+export interface Fact extends Pick<ObservedPath, 'path' | 'note'> {
+  readonly root: typeof LOADER_CACHE | typeof MACHINE;
 }
 
 interface Found extends Omit<ObservedPath, 'root' | 'path'> {
@@ -59,6 +79,9 @@ class Gathering {
   readonly #workspace: AbsPath;
   readonly #outputs: readonly AbsPath[];
   readonly #found = new Map<AbsPath, Found>();
+  readonly #facts: Fact[] = [];
+  /** The dynamic loader looked up libraries in its cache, and no program read the cache itself. */
+  #usedLoaderCache = false;
 
   constructor(
     { request, tools }: Pick<KeyedAction, 'request' | 'tools'>,
@@ -74,13 +97,36 @@ class Gathering {
     this.#outputs = [...request.outputs, ...stateAndCheckpointPaths(request), parseRelPath(ASSAY_FOLDER)].map(
       (path) => inside(this.#workspace, path),
     );
-    // A tool's own file is in the key by its content.
-    this.#ownFiles = new Set(tools.flatMap((tool) => [tool, ...tool.interpreters]).map(({ file }) => file));
+    // A tool's own file is in the key by its content, also if its name is a link.
+    const files = tools.flatMap((tool) => [tool, ...tool.interpreters]).map(({ file }) => file);
+    this.#ownFiles = new Set([...files, ...files.map((file) => realpathSync(file))]);
   }
 
   add(entry: ReadSetEntry): void {
     const isScratch = isAtOrBelow(entry.path, absPath(this.#folders.root));
-    if (!isScratch && !this.#ownFiles.has(entry.path)) this.#add(entry);
+    if (isLoaderCache(entry)) this.#addLoaderCache(entry);
+    else if (!isScratch && !this.#ownFiles.has(entry.path)) this.#add(entry);
+  }
+
+  /** A cache that cannot be understood counts by its content. */
+  #addLoaderCache(entry: ReadSetEntry): void {
+    this.#add(entry);
+    if (!loaderCache()) return;
+    this.#found.delete(entry.path);
+    this.#usedLoaderCache = true;
+  }
+
+  addLibraries(names: Iterable<string>): void {
+    if (!this.#usedLoaderCache) return;
+    for (const path of [RENAMED, ...names]) this.#facts.push({ root: LOADER_CACHE, path, note: '' });
+  }
+
+  /** Throws if the file cannot be compared, or is not the same when it is read again. */
+  addKernelFile(name: string): void {
+    const state = kernelFileState(name);
+    if (state === UNKNOWN) throw incomparable(name, 'cannot be compared with that of another machine');
+    if (kernelFileState(name) !== state) throw incomparable(name, 'changes from moment to moment');
+    this.#facts.push({ root: MACHINE, path: name, note: '' });
   }
 
   addLeft(): void {
@@ -93,9 +139,13 @@ class Gathering {
     for (const path of left) this.#keep({ path, searchedFrom: [] }, false);
   }
 
-  end(): PathSet {
+  end(facts: readonly Fact[]): PathSet {
     this.#dropImpliedFolders();
     const rooted = [...this.#found].flatMap(([path, seen]) => this.#rooted(path, seen));
+    for (const fact of [...this.#facts, ...facts]) {
+      const seen = { ...MISSING, ...fact };
+      rooted.push({ ...seen, state: this.#states.of(seen) });
+    }
     // A name that was searched in several folders above is listed once.
     const once = new Map(rooted.map((seen) => [JSON.stringify([seen.root, seen.path]), seen]));
     return [...once.values()].sort(compareObservedPaths);
@@ -115,7 +165,7 @@ class Gathering {
       if (!stats) throw changed(entry.path, 'went away');
       if (names && stats.isDirectory()) this.#checkNames(entry.path, stats);
       else if (!stats.isDirectory()) this.#checkUntouched(entry.path, stats);
-      this.#keep(entry, names);
+      this.#keep(entry, names, entry.withoutCaches ? CACHE_NAMES : []);
     }
   }
 
@@ -135,7 +185,8 @@ class Gathering {
 
   #isLeft(path: AbsPath): boolean {
     const holdsOutput = this.#outputs.some((output) => isAtOrBelow(output, path));
-    return this.#isUndeclared(path) && !holdsOutput && statsAt(path) !== undefined;
+    const isLeft = this.#isUndeclared(path) && !holdsOutput && !this.#isInToolCache(path);
+    return isLeft && statsAt(path) !== undefined;
   }
 
   /** In the workspace, but neither an output nor the state of the action. */
@@ -144,10 +195,20 @@ class Gathering {
     return !this.#outputs.some((output) => isAtOrBelow(path, output));
   }
 
-  #keep({ path, searchedFrom }: Pick<ReadSetEntry, 'path' | 'searchedFrom'>, names: boolean): void {
-    const without = names ? this.#ownNamesIn(path) : [];
+  #isInToolCache(path: AbsPath): boolean {
+    const relative = relativeIn(this.#workspace, path);
+    const has = (beside: RelPath) => statsAt(inside(this.#workspace, beside)) !== undefined;
+    return relative !== undefined && isInToolCache(relative, has);
+  }
+
+  #keep(
+    { path, searchedFrom }: Pick<ReadSetEntry, 'path' | 'searchedFrom'>,
+    names: boolean,
+    passedOver: readonly string[] = [],
+  ): void {
+    const without = names ? [...new Set([...this.#ownNamesIn(path), ...passedOver])].sort() : [];
     const state = this.#states.at(path, names ? without : undefined);
-    this.#found.set(path, { names, state, left: '', without, searchedFrom });
+    this.#found.set(path, { names, state, left: '', without, note: '', searchedFrom });
   }
 
   #checkUntouched(path: AbsPath, stats: Stats): void {
@@ -164,8 +225,9 @@ class Gathering {
     }
   }
 
+  /** Without names that it removed again: such a name is often another one in every run. */
   #ownNamesIn(folder: AbsPath): string[] {
-    const names = [...this.#written].filter((path) => parentFolder(path) === folder);
+    const names = [...this.#written].filter((path) => parentFolder(path) === folder && statsAt(path));
     return names.map((path) => path.slice(path.lastIndexOf('/') + 1)).sort();
   }
 
@@ -211,7 +273,7 @@ class Gathering {
   }
 }
 
-const MISSING = { names: false, state: ABSENT, left: '', without: [] } as const;
+const MISSING = { names: false, state: ABSENT, left: '', without: [], note: '' } as const;
 
 function isMissing({ state, left }: Pick<ObservedPath, 'state' | 'left'>): boolean {
   return state === ABSENT && left === '';
@@ -234,6 +296,15 @@ function statsAt(path: AbsPath): Stats | undefined {
     if (isSystemError(error, 'ENOTDIR', 'EACCES', 'ENAMETOOLONG', 'ELOOP')) return undefined;
     throw error;
   }
+}
+
+/** The loader's cache, unless a program read it itself: that may depend on all of it. */
+function isLoaderCache({ path, was, changed: isOwn, byProgram }: ReadSetEntry): boolean {
+  return path === LOADER_CACHE_FILE && was === 'there' && !isOwn && !byProgram;
+}
+
+function incomparable(name: string, why: string): AssayError {
+  return new AssayError('ASSAY_INPUT_CHANGED', `it read ${name}, which ${why}`);
 }
 
 function changed(path: AbsPath, how: string): AssayError {

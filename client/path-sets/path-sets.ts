@@ -1,7 +1,10 @@
-// Finds and adds the path sets of a key (core/path-set.ts).
-// Path sets lie in numbered slots that are filled in order and never overwritten.
-import type { Digest, Hash } from '../../core/digest.ts';
+// Finds and adds the path sets of a key (core/path-set.ts), in the local store or at a remote.
+//
+// An Assay server lists the path sets of a key (listed.ts). The local store and other servers have numbered
+// slots for them, which are filled in order and never overwritten.
+import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
 import {
+  encodePathSet,
   nextKey,
   type PathSet,
   pathSetAddress,
@@ -10,23 +13,27 @@ import {
   samePaths,
 } from '../../core/path-set.ts';
 import { OBSERVED } from '../limits.ts';
+import type { Remote } from '../remote/remote.ts';
+import { listedCandidates, readList } from './listed.ts';
 import type { PathSetStorage } from './storage.ts';
 
 /** A key that may have a result, and the path set that leads to it; no set for the action's own key. */
 export interface Candidate {
   readonly key: Digest;
   readonly set?: PathSet;
+  /** The result, if it came together with the answer about the key. */
+  readonly result?: Uint8Array;
 }
 
-/**
- * The keys to look up, in order. Without any path set the result may lie under the action's own key.
- * `admits`: false for a set that is skipped.
- */
+/** False for a set that is skipped. */
+export type Admits = (set: PathSet) => boolean;
+
+/** The keys to look up, in order. Without any path set the result may lie under the action's own key. */
 export async function* candidates(
   key: Digest,
   storage: PathSetStorage,
   stateOf: StateOf,
-  admits: (set: PathSet) => boolean = () => true,
+  admits: Admits = () => true,
 ): AsyncGenerator<Candidate> {
   let hasSets = false;
   for await (const { set } of slots(key.hash, storage, stateOf)) {
@@ -38,6 +45,22 @@ export async function* candidates(
   if (!hasSets) yield { key };
 }
 
+/** The same at a remote. `slotsThere`: its slots, if it keeps no lists. `onList`: called with its list. */
+export async function* remoteCandidates(
+  key: Digest,
+  remote: Remote,
+  slotsThere: PathSetStorage,
+  stateOf: StateOf,
+  admits: Admits,
+  onList: (sets: readonly PathSet[]) => void = () => {},
+): AsyncGenerator<Candidate> {
+  const listed = await readList(key.hash, remote);
+  if (listed) onList(listed.map(({ set }) => set));
+  if (!listed) yield* candidates(key, slotsThere, stateOf, admits);
+  else if (listed.length === 0) yield { key };
+  else yield* listedCandidates(key.hash, listed, remote, stateOf, admits);
+}
+
 export async function addPathSet(
   key: Hash,
   set: PathSet,
@@ -47,6 +70,33 @@ export async function addPathSet(
   for await (const { address, set: present } of slots(key, storage, stateOf)) {
     if (present ? samePaths(present, set) : await storage.put(address, set)) return;
   }
+}
+
+/** The path sets in the slots of a key, up to the first that cannot be read. */
+export async function setsIn(key: Hash, storage: PathSetStorage, stateOf: StateOf): Promise<PathSet[]> {
+  const sets: PathSet[] = [];
+  try {
+    for await (const { set } of slots(key, storage, stateOf)) {
+      if (!set) break;
+      sets.push(set);
+    }
+  } catch {
+    // The caller that reads or writes the slots next meets the same fault and reports it.
+  }
+  return sets;
+}
+
+/** Adds a path set at a remote that has it as a blob. A set that no client would read is not added. */
+export async function addRemotePathSet(
+  key: Hash,
+  set: PathSet,
+  remote: Remote,
+  slotsThere: PathSetStorage,
+  stateOf: StateOf,
+): Promise<void> {
+  const { hash, size } = digestOf(encodePathSet(set));
+  if (size > OBSERVED.maxForeignSetBytes || set.length > OBSERVED.maxForeignPaths) return;
+  if (!(await remote.addPathSet(key, hash))) await addPathSet(key, set, slotsThere, stateOf);
 }
 
 /**

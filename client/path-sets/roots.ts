@@ -1,8 +1,10 @@
-// The roots that the paths of a path set are relative to: the workspace, the tools, the file system.
-// A rooted path means the same in another checkout, and for a tool that is installed in another folder.
-import { realpathSync } from 'node:fs';
+// The roots that the paths of a path set are relative to: the workspace, the tools, installed software in the
+// caller's home, the file system.
+// A rooted path means the same in another checkout, for a tool that is installed in another folder, and for
+// another user.
+import { realpathSync, type Stats } from 'node:fs';
 import { parseRelPath } from '../../core/path.ts';
-import type { ObservedPath } from '../../core/path-set.ts';
+import { LOADER_CACHE, MACHINE, type ObservedPath } from '../../core/path-set.ts';
 import {
   type AbsPath,
   absPath,
@@ -17,13 +19,28 @@ import { installationOf } from '../../hermeticity/verdict/installation.ts';
 import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
 import { searchPathOf } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
+import type { Inputs } from '../inputs/inputs.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Tool } from '../tools/tools.ts';
+import { Homes } from './homes.ts';
+import { LOADER_CACHE_FILE, RENAMED } from './loader-cache.ts';
+import { propertyText } from './machine.ts';
+import { isPattern, rootOfPattern } from './name-patterns.ts';
+import type { SystemFileMemo } from './system-file-memo.ts';
 
 export const WORKSPACE = 'workspace';
+const TOOL = 'tool:';
+/**
+ * Prefix of a root: the source tree that this link of the workspace leads to (inputs/input-links.ts).
+ */
+const LINKED = 'linked:';
 /** Prefix of a root: every folder above it, up to "/". For names that a command searched there. */
 const ABOVE = 'above:';
+/**
+ * Prefix of a root: a folder of installed software in the caller's home (homes.ts), wherever that home is.
+ */
+const HOME = 'home:';
 
 export function isAbove(root: string): boolean {
   return root.startsWith(ABOVE);
@@ -34,6 +51,7 @@ export interface ActionPaths {
   readonly request: Pick<RunRequest, 'workspace' | 'outputs'>;
   readonly tools: readonly Tool[];
   readonly environment: KeyedAction['environment'];
+  readonly inputs?: Pick<Inputs, 'links'>;
 }
 
 export type RootedPath = Pick<ObservedPath, 'root' | 'path'>;
@@ -42,12 +60,24 @@ export class Roots {
   readonly #workspace: AbsPath;
   readonly #tools: readonly Tool[];
   readonly #searchPath: readonly AbsPath[];
+  readonly #inputs: ActionPaths['inputs'];
+  readonly #systemFiles: SystemFileMemo | undefined;
   #known: ReadonlyMap<string, AbsPath> | undefined;
+  #homes: Homes | undefined;
+  #toolFiles: ReadonlySet<string> | undefined;
 
-  constructor({ request, tools, environment }: ActionPaths) {
+  /** `systemFiles`: knows the homes from an earlier lookup of this process. */
+  constructor({ request, tools, environment, inputs }: ActionPaths, systemFiles?: SystemFileMemo) {
+    this.#systemFiles = systemFiles;
     this.#workspace = absPath(request.workspace);
     this.#tools = tools;
     this.#searchPath = searchPathOf(environment);
+    this.#inputs = inputs;
+  }
+
+  get homes(): Homes {
+    this.#homes ??= this.#systemFiles?.homes ?? new Homes();
+    return this.#homes;
   }
 
   /** Computed on first use: most path sets name no tool. */
@@ -58,11 +88,14 @@ export class Roots {
 
   #find(): Map<string, AbsPath> {
     const folders = new Map([[WORKSPACE, this.#workspace]]);
+    for (const [link, tree] of this.#inputs?.links?.().trees ?? []) folders.set(`${LINKED}${link}`, tree);
     const keepOut = [this.#workspace, absPath(homeFolder())];
-    for (const tool of this.#tools.flatMap((each) => [each, ...each.interpreters])) {
+    for (const tool of this.#allTools()) {
       const folder = installationOf(absPath(realpathSync(tool.file)), keepOut);
-      if (folder !== undefined && !isInstalled(folder)) folders.set(`tool:${tool.name}`, folder);
+      if (folder !== undefined && !isInstalled(folder)) folders.set(`${TOOL}${tool.name}`, folder);
     }
+    for (const { name, folder } of this.homes.ownSoftware(this.#workspace))
+      folders.set(`${HOME}${name}`, folder);
     return folders;
   }
 
@@ -89,6 +122,9 @@ export class Roots {
 
   /** The path as messages show it. */
   shown(rooted: RootedPath): string {
+    const fact = shownFact(rooted);
+    if (fact !== undefined) return fact;
+    if (isPattern(rooted.root)) return this.shown({ ...rooted, root: rootOfPattern(rooted.root) });
     if (isAbove(rooted.root)) {
       const base = rooted.root.slice(ABOVE.length);
       return `${rooted.path} above ${base === WORKSPACE ? 'the workspace' : base}`;
@@ -105,7 +141,39 @@ export class Roots {
     return { root: '', path: path.slice(1) };
   }
 
-  /** In the workspace, in a tool's folder, or in a folder of the search path. */
+  /** Where an absolute target of a link lies in a source tree; undefined if it lies elsewhere. */
+  inSourceTree(target: string): RootedPath | undefined {
+    if (!this.#inputs?.links || !target.startsWith('/')) return undefined;
+    const rooted = this.root(absPath(target));
+    return rooted.root.startsWith(LINKED) ? rooted : undefined;
+  }
+
+  #allTools(): Tool[] {
+    return this.#tools.flatMap((each) => [each, ...each.interpreters]);
+  }
+
+  /** The installation folders of the tools. */
+  toolFolders(): AbsPath[] {
+    return [...this.#folders].flatMap(([root, folder]) => (root.startsWith(TOOL) ? [folder] : []));
+  }
+
+  sourceTrees(): AbsPath[] {
+    return [...(this.#inputs?.links?.().trees.values() ?? [])];
+  }
+
+  /** A file of a tool, which is in the key, or a program directly in a folder of the search path. */
+  isTool(path: AbsPath, stats: Stats): boolean {
+    const isProgram = stats.isSymbolicLink() || (stats.isFile() && (stats.mode & 0o111) !== 0);
+    if (isProgram && this.#searchPath.includes(parentFolder(path))) return true;
+    this.#toolFiles ??= new Set(this.#allTools().flatMap(({ file }) => [file, realpathSync(file)]));
+    return this.#toolFiles.has(path);
+  }
+
+  isInWorkspace(path: AbsPath): boolean {
+    return isAtOrBelow(path, this.#workspace);
+  }
+
+  /** In the workspace, in a source tree, in a tool's folder, or in a folder of the search path. */
   isOwn(path: AbsPath): boolean {
     return this.root(path).root !== '' || this.#searchPath.includes(parentFolder(path));
   }
@@ -141,6 +209,15 @@ interface SeenFromBelow {
   readonly sought: RootedPath;
   /** The nearest folder above that contains it. */
   readonly folder: AbsPath;
+}
+
+/** A fact that is no path, as messages show it. */
+export function shownFact({ root, path }: RootedPath): string | undefined {
+  if (root === LOADER_CACHE) {
+    const libraries = path === RENAMED ? 'the renamed libraries' : path;
+    return `${libraries} in ${LOADER_CACHE_FILE}`;
+  }
+  return root === MACHINE ? propertyText(path) : undefined;
 }
 
 /** Installed by the system: the same path on every machine. */

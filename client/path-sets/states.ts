@@ -1,14 +1,17 @@
 // The current state of a path, as a text that a path set records:
 //
-//   file HASH | program HASH | link TARGET | folder | names HASH | absent | other | unreadable
+//   file HASH | program HASH | link TARGET | linked ROOT PATH | folder | names HASH | absent | other |
+//   unreadable
 //
 // For a name that was searched in the folders above a root: absent | above N N …, the numbers of the folders
-// that have it, counted upwards.
+// that have it, counted upwards. For a pattern of names (name-patterns.ts): absent | there | unreadable.
+// For a property of the machine (machine.ts, kernel-files.ts): value HASH | names HASH | folder | absent | unreadable | unknown.
+// For a library in the loader's cache (loader-cache.ts): value HASH | absent | unknown.
 import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { childOf, nameFromBytes, parentOf, type RelPath, ROOT } from '../../core/path.ts';
-import type { ObservedPath, PathSet } from '../../core/path-set.ts';
+import { LOADER_CACHE, MACHINE, type ObservedPath, type PathSet } from '../../core/path-set.ts';
 import {
   type AbsPath,
   absPath,
@@ -17,35 +20,54 @@ import {
   toBytes,
 } from '../../hermeticity/system/absolute-path.ts';
 import type { FileDigests } from '../files/file-digest.ts';
-import { type ActionPaths, isAbove, Roots } from './roots.ts';
+import { LOADER_CACHE_FILE, type LoaderCache, loaderCache } from './loader-cache.ts';
+import { isSteady, Machine } from './machine.ts';
+import { folderOfPattern, isPattern, matches, nameOfPattern, rootOfPattern } from './name-patterns.ts';
+import { PrivatePaths } from './private-paths.ts';
+import { type ActionPaths, isAbove, type RootedPath, Roots } from './roots.ts';
 import type { SystemFileMemo } from './system-file-memo.ts';
 
 export const ABSENT = 'absent';
+const UNREADABLE = 'unreadable';
 
 /** Assay's folder in a workspace; it exists while Assay restores or runs something. */
 export const ASSAY_FOLDER = '.assay';
 
 export class States {
   readonly roots: Roots;
+  readonly machine: Machine;
+  #privatePaths: PrivatePaths | undefined;
   readonly #digests: FileDigests;
   readonly #outputs: ReadonlySet<AbsPath>;
 
   readonly #workspace: AbsPath;
   readonly #systemFiles: SystemFileMemo | undefined;
+  /** Set when the first library is looked up. */
+  #loaderCache: { readonly found: LoaderCache | undefined } | undefined;
 
   /** `systemFiles`: answers paths outside the workspace from an earlier lookup of this process. */
   constructor(action: ActionPaths, digests: FileDigests, systemFiles?: SystemFileMemo) {
     this.#workspace = absPath(action.request.workspace);
     this.#systemFiles = systemFiles;
-    this.roots = new Roots(action);
+    this.roots = new Roots(action, systemFiles);
+    this.machine = new Machine(action.request.workspace, () => this.roots.sourceTrees());
     this.#digests = digests;
     this.#outputs = new Set(
       outputsAndFoldersAbove(action.request.outputs, absPath(action.request.workspace)),
     );
   }
 
+  /** Created on first use: a local hit needs none. */
+  get privatePaths(): PrivatePaths {
+    this.#privatePaths ??= new PrivatePaths(this.#workspace, this.roots);
+    return this.#privatePaths;
+  }
+
   /** The state of a recorded path. A file that the recording run itself left there counts as absent. */
   readonly of = (seen: ObservedPath): string => {
+    const fact = this.#factOf(seen);
+    if (fact !== undefined) return fact;
+    if (isPattern(seen.root)) return this.#like(seen);
     if (isAbove(seen.root)) return this.#above(seen);
     const path = this.roots.resolve(seen);
     if (path === undefined) return 'no such root';
@@ -53,15 +75,31 @@ export class States {
     return state === seen.left ? ABSENT : state;
   };
 
-  /** The same for a path set of a remote (foreign-states.ts). `onChunk` is called while a file is read. */
+  /**
+   * The same for a path set of a remote (foreign-states.ts): content that may be private is not read.
+   * `onChunk` is called while a file is read.
+   */
   ofForeign(seen: ObservedPath, onChunk: () => void): string {
+    const fact = this.#factOf(seen);
+    if (fact !== undefined) return fact;
+    if (isPattern(seen.root)) return this.#like(seen);
     if (isAbove(seen.root)) return this.#above(seen);
     const path = this.roots.resolve(seen);
     if (path === undefined) return 'no such root';
     if (isRecordedAbsent(seen)) return isThere(path) ? 'there' : ABSENT;
-    const isOurs = this.roots.isOwn(path);
-    const state = this.#read(path, { without: seen.names ? seen.without : undefined, onChunk, isOurs });
+    const state = this.privatePaths.isPrivate(path)
+      ? this.#withoutContent(path)
+      : this.#read(path, { without: seen.names ? seen.without : undefined, onChunk });
     return state === seen.left ? ABSENT : state;
+  }
+
+  /** Undefined for a path. */
+  #factOf({ root, path }: ObservedPath): string | undefined {
+    if (root === MACHINE) return this.machine.state(path);
+    if (root !== LOADER_CACHE) return undefined;
+    this.#loaderCache ??= { found: loaderCache() };
+    const { found } = this.#loaderCache;
+    return found ? found.state(path, () => this.machine.state('cpu')) : 'unknown';
   }
 
   #memoized(path: AbsPath, without: readonly string[] | undefined): string {
@@ -75,18 +113,45 @@ export class States {
     return found.length === 0 ? ABSENT : `above ${found.join(' ')}`;
   }
 
-  /** The absolute paths of a set on this machine. */
-  pathsOf(set: PathSet): AbsPath[] {
-    const { roots } = this;
-    const paths = set.flatMap((seen) =>
-      isAbove(seen.root) ? roots.pathsAbove(seen) : (roots.resolve(seen) ?? []),
-    );
+  /** Whether a name in the folder of a pattern is like it. */
+  #like({ root, path }: ObservedPath): string {
+    const folders = this.#pathsAt({ root: rootOfPattern(root), path: folderOfPattern(path) });
+    if (folders.length === 0) return 'no such root';
+    const states = folders.map((folder) => nameLike(nameOfPattern(path), folder));
+    return states.find((state) => state !== ABSENT) ?? ABSENT;
+  }
+
+  /**
+   * The absolute paths on this machine whose stats show that the set still holds, on the same machine, boot
+   * and user. For a pattern, its folders: their times change with their names. Undefined if a fact of the set
+   * may change without any stat showing it.
+   */
+  pathsOf(set: PathSet): AbsPath[] | undefined {
+    if (set.some(({ root, path }) => root === MACHINE && !isSteady(path))) return undefined;
+    const paths = set.flatMap(({ root, path }) => {
+      if (root === MACHINE) return [];
+      if (root === LOADER_CACHE) return LOADER_CACHE_FILE;
+      return isPattern(root)
+        ? this.#pathsAt({ root: rootOfPattern(root), path: folderOfPattern(path) })
+        : this.#pathsAt({ root, path });
+    });
     return [...new Set(paths)];
+  }
+
+  #pathsAt(rooted: RootedPath): AbsPath[] {
+    if (isAbove(rooted.root)) return this.roots.pathsAbove(rooted);
+    const path = this.roots.resolve(rooted);
+    return path === undefined ? [] : [path];
   }
 
   /** With `without`: the state of a folder is its names, except these. */
   at(path: AbsPath, without?: readonly string[]): string {
-    return this.#read(path, { without, isOurs: true });
+    return this.#read(path, { without });
+  }
+
+  /** That a folder exists is not private. */
+  #withoutContent(path: AbsPath): string {
+    return lstatSync(toBytes(path), { throwIfNoEntry: false })?.isDirectory() ? 'folder' : UNREADABLE;
   }
 
   #read(path: AbsPath, how: StateOptions): string {
@@ -97,7 +162,7 @@ export class States {
       return stats ? this.#stateOf(path, bytes, stats, how) : ABSENT;
     } catch (error) {
       if (error instanceof AssayError && error.code === 'ASSAY_PATH_SET_REFUSED') throw error;
-      return isSystemError(error, 'ENOTDIR') ? ABSENT : 'unreadable';
+      return isSystemError(error, 'ENOTDIR') ? ABSENT : UNREADABLE;
     }
   }
 
@@ -115,14 +180,19 @@ export class States {
     return digestOf(Buffer.from(this.names(folder, without).join('\0'))).hash;
   }
 
-  #stateOf(path: AbsPath, bytes: Buffer, stats: Stats, { onChunk, isOurs }: StateOptions): string {
+  #stateOf(path: AbsPath, bytes: Buffer, stats: Stats, { onChunk }: StateOptions): string {
     if (stats.isDirectory()) return 'folder';
-    if (stats.isSymbolicLink()) return `link ${nameFromBytes(readlinkSync(bytes, 'buffer'))}`;
+    if (stats.isSymbolicLink()) return this.#linkState(nameFromBytes(readlinkSync(bytes, 'buffer')));
     // Reading a file of /proc or /sys may never end.
     if (!stats.isFile() || isVirtual(path)) return 'other';
-    if (!isOurs && (stats.mode & 0o004) === 0) return 'unreadable';
     const kind = (stats.mode & 0o100) !== 0 ? 'program' : 'file';
     return `${kind} ${this.#digests.digest(path, stats, () => bytes, onChunk).hash}`;
+  }
+
+  /** A link into a source tree is the same link in another checkout. */
+  #linkState(target: string): string {
+    const tree = this.roots.inSourceTree(target);
+    return tree ? `linked ${tree.root} ${tree.path}` : `link ${target}`;
   }
 }
 
@@ -130,16 +200,23 @@ interface StateOptions {
   readonly without?: readonly string[] | undefined;
   /** Called while a file is read; may throw. */
   readonly onChunk?: () => void;
-  /** False: a file that other users may not read is not read. */
-  readonly isOurs: boolean;
 }
 
-function isRecordedAbsent({ state, left }: ObservedPath): boolean {
+export function isRecordedAbsent({ state, left }: ObservedPath): boolean {
   return state === ABSENT && left === '';
 }
 
 function isVirtual(path: AbsPath): boolean {
   return path.startsWith('/proc/') || path.startsWith('/sys/');
+}
+
+function nameLike(pattern: string, folder: AbsPath): string {
+  try {
+    const names = readdirSync(toBytes(folder), { encoding: 'buffer' }).map(nameFromBytes);
+    return names.some((name) => matches(name, pattern)) ? 'there' : ABSENT;
+  } catch (error) {
+    return isSystemError(error, 'ENOENT', 'ENOTDIR') ? ABSENT : 'unreadable';
+  }
 }
 
 /** False also if the path cannot be reached: a command could not reach it either. */

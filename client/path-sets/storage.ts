@@ -16,7 +16,7 @@ import type { Report } from '../terminal/events.ts';
 
 export interface PathSetStorage {
   get(address: Digest): Promise<PathSet | undefined>;
-  /** The blob of the encoded set is stored already. False if another set has this address. */
+  /** At a remote, the blob of the encoded set is stored already. False if another set has this address. */
   put(address: Digest, set: PathSet): Promise<boolean>;
 }
 
@@ -33,7 +33,10 @@ export function localPathSets(store: Store): PathSetStorage {
       );
     },
     async put(address, set) {
-      return (await store.results.put(at(address), resultWith(set))) !== 'diverged';
+      const bytes = encodePathSet(set);
+      const digest = digestOf(bytes);
+      if ((await store.blobs.missing([digest])).length > 0) await store.blobs.put(digest, bytes);
+      return (await store.results.put(at(address), resultWith(digest))) !== 'diverged';
     },
   };
 }
@@ -50,14 +53,14 @@ export function remotePathSets(remote: Remote, store: Store, report: Report): Pa
       return set;
     },
     async put(address, set) {
-      await remote.putResult(address, resultWith(set));
+      await remote.putResult(address, resultWith(digestOf(encodePathSet(set))));
       return true;
     },
   };
 }
 
-function resultWith(set: PathSet): Uint8Array {
-  const digest = digestOf(encodePathSet(set));
+/** A result that names the blob of a path set. */
+function resultWith(digest: Digest): Uint8Array {
   const file = { path: NAME, digest: toWire(digest), isExecutable: false, contents: Buffer.alloc(0) };
   return ActionResult.encode({ ...emptyResult(0), outputFiles: [file] }).finish();
 }

@@ -1,7 +1,7 @@
 // The scratch folders of one action: an empty HOME, an empty TMPDIR, and shims for tools that the fixed PATH
 // misses.
 // They exist only while the action runs.
-import { chmodSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, realpathSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
 import type { ScratchFolders } from '../action/environment.ts';
@@ -20,7 +20,17 @@ export async function withScratchFolders<T>(
     const { ctimeMs: madeAtMs } = lstatSync(root);
     return await work({ root, madeAtMs, ...makeFolders(root, tools, path, locate) });
   } finally {
-    removeTemporaryFolder(root);
+    if (!removeEmpty(root)) removeTemporaryFolder(root);
+  }
+}
+
+/** Most commands leave nothing there, and a search for files to remove takes longer than three calls. */
+function removeEmpty(root: string): boolean {
+  try {
+    for (const folder of ['tmp', 'home', '.']) rmdirSync(join(root, folder));
+    return true;
+  } catch {
+    return false;
   }
 }
 

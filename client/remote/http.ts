@@ -1,14 +1,19 @@
-// A remote over HTTP: <url>/ac/<key> and <url>/cas/<hash>, as in Bazel and `assay serve`.
+// A remote over HTTP: <url>/ac/<key> and <url>/cas/<hash>, as in Bazel and `assay serve`. Path sets are a
+// protocol of `assay serve` alone (path-set-messages.ts).
 import { Readable } from 'node:stream';
 import { concurrently } from '../../core/concurrently.ts';
-import type { Digest } from '../../core/digest.ts';
+import type { Digest, Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { INLINED_BLOBS_HEADER } from '../../core/inlined-blobs.ts';
+import { NAMESPACE_HEADER } from '../../core/namespace.ts';
+import { PATH_SETS_PATH } from '../../core/path-set.ts';
 import type { Content } from '../../store/store.ts';
 import { REMOTE } from '../limits.ts';
 import { authorization } from './authorization.ts';
 import { InlinedBlobs } from './inlined-blobs.ts';
+import { decodeFound, decodeSets, encodeFind, MAX_FOUND_BYTES, MAX_SETS_BYTES } from './path-set-messages.ts';
 import {
+  type FoundResult,
   type KeepBlob,
   missingBlobFault,
   type OnBlobPresent,
@@ -17,6 +22,7 @@ import {
   type Remote,
   RemoteFault,
   type RemoteOptions,
+  type ResultCandidate,
   WriteRefused,
 } from './remote.ts';
 import { type Body, expectSuccess, expectTaken, type Response } from './response.ts';
@@ -49,15 +55,20 @@ type Send = (url: string, init: RequestInit) => Promise<Response>;
 
 class HttpRemote implements Remote {
   readonly #base: string;
+  readonly #pathSets: string;
   readonly #headers: Record<string, string>;
   readonly #send: Send;
   readonly #destroy: () => Promise<void>;
   readonly #budget: WaitBudget;
   readonly #inlinedBlobs = new InlinedBlobs();
+  readonly #namespaces = new Map<Hash, string>();
   #takesWrites = true;
+  /** Undefined before the first question. */
+  #keepsLists: boolean | undefined;
 
   constructor({ url, token, now }: RemoteOptions, send: Send, destroy: () => Promise<void>) {
     this.#base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+    this.#pathSets = `${url.origin}${PATH_SETS_PATH}${namespacePrefix(url)}`;
     this.#headers = authorization(url, token);
     this.#send = send;
     this.#destroy = destroy;
@@ -78,19 +89,44 @@ class HttpRemote implements Remote {
 
   async getResult(key: Digest): Promise<Uint8Array | undefined> {
     return this.#attempt(async () => {
-      const response = await this.#request('GET', `/ac/${key.hash}`, undefined, INLINE_REQUEST);
-      const body = isMiss(response)
-        ? undefined
-        : this.#body(
-            await expectSuccess(response),
-            REMOTE.maxResultBytes + REMOTE.inlinedBlobsBytes,
-            ({ length }) => this.#budget.received(length),
-          );
-      if (!body) return this.#discard(response);
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of body) chunks.push(chunk);
-      return this.#inlinedBlobs.receive(Buffer.concat(chunks));
+      const response = await this.#request('GET', `${this.#base}/ac/${key.hash}`, undefined, INLINE_REQUEST);
+      if (isMiss(response)) return this.#discard(response);
+      this.#noteNamespace(key.hash, response);
+      const limit = REMOTE.maxResultBytes + REMOTE.inlinedBlobsBytes;
+      return this.#inlinedBlobs.receive(await this.#whole(await expectSuccess(response), limit));
     });
+  }
+
+  /** Any answer that is no list means that there are no lists, and is never a fault. */
+  async listPathSets(action: Hash): Promise<readonly Uint8Array[] | undefined> {
+    if (this.#keepsLists === false) return undefined;
+    return this.#attempt(async () => {
+      const response = await this.#request('GET', `${this.#pathSets}${action}`);
+      const isOther = response.statusCode !== 200;
+      const bytes = isOther ? await this.#discard(response) : await this.#wholeIf(response, MAX_SETS_BYTES);
+      const sets = bytes && decodeSets(bytes);
+      this.#keepsLists = sets !== undefined;
+      return sets;
+    });
+  }
+
+  async findResult(action: Hash, candidates: readonly ResultCandidate[]): Promise<FoundResult | undefined> {
+    return this.#attempt(async () => {
+      const find = Buffer.from(encodeFind(candidates)).toString('base64url');
+      const response = await this.#request('GET', `${this.#pathSets}${action}?find=${find}`);
+      const bytes = await this.#whole(await expectSuccess(response), MAX_FOUND_BYTES);
+      const found = decodeFound(bytes, candidates);
+      if (found) this.#noteNamespace(found.key, response);
+      return found && { key: found.key, result: this.#inlinedBlobs.receive(found.answer) };
+    });
+  }
+
+  /** Asks first: a server without lists might store the request as a file. */
+  async addPathSet(action: Hash, set: Hash): Promise<boolean> {
+    if (this.#keepsLists === undefined) await this.listPathSets(action);
+    if (!this.#keepsLists) return false;
+    await this.#put(`${this.#pathSets}${action}?set=${set}`, 0, NOTHING);
+    return true;
   }
 
   async getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
@@ -110,8 +146,17 @@ class HttpRemote implements Remote {
   }
 
   async putResult(key: Digest, result: Uint8Array): Promise<'stored' | 'diverged'> {
-    const outcome = await this.#put(`/ac/${key.hash}`, result.length, result);
+    const outcome = await this.#put(`${this.#base}/ac/${key.hash}`, result.length, result);
     return outcome === 'diverged' ? outcome : 'stored';
+  }
+
+  namespaceOf(key: Hash): string | undefined {
+    return this.#namespaces.get(key);
+  }
+
+  #noteNamespace(key: Hash, { headers }: Response): void {
+    const namespace = headers[NAMESPACE_HEADER];
+    if (typeof namespace === 'string') this.#namespaces.set(key, namespace);
   }
 
   async close(): Promise<void> {
@@ -121,12 +166,12 @@ class HttpRemote implements Remote {
   /** A server that keeps partial uploads does not get the same bytes twice, even from an earlier run. */
   async #putBlob(digest: Digest, read: ReadBlob): Promise<void> {
     if (digest.size <= REMOTE.resumeBytes)
-      return void (await this.#put(`/cas/${digest.hash}`, digest.size, await read(digest, 0)));
+      return void (await this.#put(`${this.#base}/cas/${digest.hash}`, digest.size, await read(digest, 0)));
     const { uploadResumably } = await import('./resumable.ts');
     await this.#upload(digest.size, () =>
       uploadResumably(digest, {
         read: async (offset) => this.#bodyOf(await read(digest, offset)),
-        request: (method, path, headers, body) => this.#request(method, path, body, headers),
+        request: (method, path, headers, body) => this.#request(method, this.#base + path, body, headers),
         isOver: () => !this.usable,
       }),
     );
@@ -138,7 +183,7 @@ class HttpRemote implements Remote {
 
   async #getBlob(digest: Digest): Promise<AsyncIterable<Uint8Array> | undefined> {
     return this.#attempt(async () => {
-      const response = await this.#request('GET', `/cas/${digest.hash}`);
+      const response = await this.#request('GET', `${this.#base}/cas/${digest.hash}`);
       if (isMiss(response)) return this.#discard(response);
       return this.#guarded(
         this.#body(await expectSuccess(response), digest.size, () => this.#budget.moved()),
@@ -148,7 +193,7 @@ class HttpRemote implements Remote {
 
   async #has(digest: Digest): Promise<boolean> {
     return this.#attempt(async () => {
-      const response = await this.#request('HEAD', `/cas/${digest.hash}`);
+      const response = await this.#request('HEAD', `${this.#base}/cas/${digest.hash}`);
       await this.#discard(response);
       if (isMiss(response)) return false;
       await expectSuccess(response);
@@ -157,9 +202,9 @@ class HttpRemote implements Remote {
   }
 
   /** Returns the outcome header of an Assay server. */
-  #put(path: string, size: number, content: Content): Promise<unknown> {
+  #put(url: string, size: number, content: Content): Promise<unknown> {
     return this.#upload(size, async () => {
-      const response = await this.#request('PUT', path, { size, body: this.#bodyOf(content) });
+      const response = await this.#request('PUT', url, { size, body: this.#bodyOf(content) });
       await expectTaken(response);
       await this.#discard(response);
       return response.headers[OUTCOME_HEADER];
@@ -168,13 +213,13 @@ class HttpRemote implements Remote {
 
   async #request(
     method: RequestInit['method'],
-    path: string,
+    url: string,
     upload?: { size: number; body: Body },
     more: Record<string, string> = {},
   ): Promise<Response> {
     const length = upload && { 'content-length': String(upload.size) };
     const headers = { ...this.#headers, ...more, ...length };
-    const response = await this.#send(this.#base + path, {
+    const response = await this.#send(url, {
       method,
       headers,
       body: upload?.body ?? null,
@@ -186,6 +231,24 @@ class HttpRemote implements Remote {
 
   async #discard(response: Response): Promise<undefined> {
     await response.body.dump();
+  }
+
+  /** Undefined if the response is longer: the rest is not read. */
+  async #wholeIf(response: Response, limit: number): Promise<Buffer | undefined> {
+    try {
+      return await this.#whole(response, limit);
+    } catch (error) {
+      if (error instanceof RemoteFault) return undefined;
+      throw error;
+    }
+  }
+
+  /** A response that worth.ts does not judge. */
+  async #whole(response: Response, limit: number): Promise<Buffer> {
+    const chunks: Uint8Array[] = [];
+    const body = this.#body(response, limit, ({ length }) => this.#budget.received(length));
+    for await (const chunk of body) chunks.push(chunk);
+    return Buffer.concat(chunks);
   }
 
   /** The body's chunks. Throws if the body exceeds `limit`. */
@@ -250,6 +313,14 @@ class HttpRemote implements Remote {
       throw new RemoteFault(messageOf(reason), { cause });
     }
   }
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** The namespace of a remote is the path of its URL. */
+function namespacePrefix({ pathname }: URL): string {
+  const namespace = pathname.replace(/^\/+|\/+$/g, '');
+  return namespace === '' ? '' : `${namespace}/`;
 }
 
 function isMiss(response: Response): boolean {

@@ -4,7 +4,7 @@
 //
 // Blobs are passed as lists, because only the remote knows how to transfer many: one request each, or
 // batches.
-import type { Digest } from '../../core/digest.ts';
+import type { Digest, Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Content } from '../../store/store.ts';
 
@@ -17,6 +17,8 @@ export interface Remote {
   giveUp(why: string): void;
   /** The ActionResult of a key; undefined for a miss. */
   getResult(key: Digest): Promise<Uint8Array | undefined>;
+  /** Where the last `getResult` or `findResult` found this result. Only an Assay server with tokens says so. */
+  namespaceOf(key: Hash): string | undefined;
   /** `diverged`: the server had another result first and keeps it. Only an Assay server reports this. */
   putResult(key: Digest, result: Uint8Array): Promise<'stored' | 'diverged'>;
   /** Passes each blob to `keep`, several at a time. A missing blob is a fault; an error of `keep` is not. */
@@ -25,7 +27,27 @@ export interface Remote {
    * Reads and sends the blobs that the remote lacks. Calls `onPresent` for each one, sent or already present.
    */
   putBlobs(digests: readonly Digest[], read: ReadBlob, onPresent: OnBlobPresent): Promise<void>;
+  /**
+   * The encoded path sets of an action, the most recently used first. Undefined if the remote keeps no such
+   * lists: only an Assay server does, and no other one is asked twice.
+   */
+  listPathSets(action: Hash): Promise<readonly Uint8Array[] | undefined>;
+  /** The first of these results that the remote has, in one request. For a remote that keeps lists. */
+  findResult(action: Hash, candidates: readonly ResultCandidate[]): Promise<FoundResult | undefined>;
+  /** Adds a path set that the remote has as a blob. False if the remote keeps no lists. */
+  addPathSet(action: Hash, set: Hash): Promise<boolean>;
   close(): Promise<void>;
+}
+
+export interface ResultCandidate {
+  /** The digest of the path set that leads to the result. */
+  readonly set: Hash;
+  readonly result: Hash;
+}
+
+export interface FoundResult {
+  readonly key: Hash;
+  readonly result: Uint8Array;
 }
 
 export interface RemoteOptions {

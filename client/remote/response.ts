@@ -34,8 +34,8 @@ function explainRefusal(status: number): string {
 }
 
 function explainStatus(status: number): string {
-  if (status === 401 || status === 403)
-    return `it answered ${status}: set ASSAY_TOKEN to a token that it accepts`;
+  if (status === 401) return 'it answered 401: set ASSAY_TOKEN to a token that it accepts';
+  if (status === 403) return 'it answered 403: ASSAY_TOKEN may not read there';
   if (status === 413) return 'it answered 413: a blob is larger than it accepts';
   if (status === 507) return 'it answered 507: its store or disk is full';
   return `it answered ${status}`;

@@ -1,44 +1,85 @@
-// Decides which stored results a run accepts, by the evidence in the result.
+// Decides which stored results a run accepts, and which of its own it keeps and shares, by the evidence.
 //
-//   evidence                  from the local store        from a remote
-//   clean                     accepted                    accepted
-//   clean by another policy   accepted, but not strict    accepted, but not strict
-//   marked                    accepted, but not strict    with --accept-marked, but not strict
-//   unwatched                 accepted, but not strict    accepted, but not strict
+//   status      kept here                    shared, and accepted from a remote
+//   declared    yes                          yes
+//   observed    yes                          yes, unless it holds only in this workspace (whyLocal)
+//   unproven    --keep-unproven=local        --keep-unproven=shared
+//   unwatched   yes                          yes
 //
-// "not strict": a run with --hermetic=strict refuses the result.
-// A marked local result is safe: its path set holds everything that its run read beyond the declaration, so a
-// lookup finds it only while all of that is unchanged. Network and time cannot be checked; each run reports
-// them again.
+// --hermetic=strict takes `declared` only, and only by its own policy: another one may have missed something.
+// An observed result is safe to share: its path set holds everything that its run saw beyond the declaration,
+// and a lookup finds it only while all of that is the same.
 // Results of other clients, and of machines without a tracer, are unwatched.
-import { type Evidence, type EvidenceStatus, evidenceStatusOf } from '../../core/evidence.ts';
+import { type Evidence, evidenceStatusOf, type FindingEvidence, proofOf } from '../../core/evidence.ts';
 import { POLICY_VERSION } from '../../hermeticity/verdict/policy-version.ts';
 import type { RunRequest } from '../action/request.ts';
 
-type Wanted = Pick<RunRequest, 'hermetic' | 'acceptMarked' | 'name'>;
+type Wanted = Pick<RunRequest, 'hermetic' | 'keepUnproven' | 'name'>;
 
-/** Strict runs refuse the verdict of another policy: it may have missed findings of this one. */
-export function acceptsLocal(evidence: Evidence | undefined, { hermetic }: Wanted): boolean {
-  if (hermetic !== 'strict') return true;
-  return evidenceStatusOf(evidence) === 'clean' && evidence?.policy === POLICY_VERSION;
+/** What is wrong with a result of the local store; undefined if it is accepted. */
+export function localRefusal(evidence: Evidence | undefined, request: Wanted): string | undefined {
+  const status = evidenceStatusOf(evidence);
+  if (request.hermetic === 'strict') {
+    if (status !== 'declared') return `${status}, not declared`;
+    const policy = evidence?.policy;
+    return policy === POLICY_VERSION ? undefined : `judged by ${policy}, not ${POLICY_VERSION}`;
+  }
+  const unproven = keepRefusal(evidence, request);
+  return unproven && `unproven: ${unproven}`;
 }
 
 /** Why a result of a remote is refused; undefined if it is accepted. */
 export function remoteRefusal(evidence: Evidence | undefined, request: Wanted): string | undefined {
-  const standing = evidenceStatusOf(evidence);
-  if (!acceptsLocal(evidence, request))
-    return `the remote has a result that is ${shortcomingOf(standing, evidence?.policy)}`;
-  if (standing !== 'marked' || request.acceptMarked) return undefined;
-  return `the remote has a result that is marked: ${reasonOf(evidence)} (${request.name === undefined ? '--accept-marked' : '"acceptMarked": true in assay.json'} would take it)`;
+  const { keepUnproven } = request;
+  const wanted: Wanted = { ...request, keepUnproven: keepUnproven === 'shared' ? 'shared' : 'no' };
+  const fault = localRefusal(evidence, wanted);
+  if (fault !== undefined) return `the remote’s result is ${fault}`;
+  const local = whyLocal(evidence);
+  return local && `the remote’s result holds on one machine only: ${local}`;
 }
 
-function shortcomingOf(standing: EvidenceStatus, policy: string | undefined): string {
-  return standing === 'clean' ? `clean by ${policy}, not ${POLICY_VERSION}` : `${standing}, not clean`;
+/** Why the result of a run that just ended is not kept; undefined if it is. */
+export function keepRefusal(evidence: Evidence | undefined, request: Wanted): string | undefined {
+  const isUnproven = evidenceStatusOf(evidence) === 'unproven';
+  return isUnproven && request.keepUnproven === 'no' ? unprovenText(evidence, request) : undefined;
+}
+
+/** Why a result that is kept is not shared; undefined if it is. */
+export function whyLocal(evidence: Evidence | undefined, request?: Wanted): string | undefined {
+  const left = evidence?.findings.find((finding) => proofOf(finding) === 'local');
+  if (left?.kind === 'write') return `its command left ${left.path}, which no output names`;
+  if (left) return `${left.path} ${left.detail}, outside the workspace`;
+  const isUnproven = evidenceStatusOf(evidence) === 'unproven';
+  return isUnproven && request?.keepUnproven === 'local' ? 'it is unproven' : undefined;
+}
+
+function unprovenText(evidence: Evidence | undefined, { name }: Wanted): string {
+  const remedy = name === undefined ? '--keep-unproven=local' : '"keepUnproven": "local" in assay.json';
+  return `${reasonOf(evidence)}, so nothing can prove its result (${remedy} keeps it)`;
 }
 
 function reasonOf(evidence: Evidence | undefined): string {
-  const [finding] = evidence?.findings ?? [];
-  if (!finding) return evidence?.gaps[0] ?? '';
-  const more = (evidence?.findings.length ?? 0) + (evidence?.untoldFindings ?? 0) - 1;
-  return `${finding.kind} ${finding.path || finding.detail}${more > 0 ? ` and ${more} more` : ''}`;
+  const finding = evidence?.findings.find((one) => proofOf(one) === 'none');
+  return finding ? wordsFor(finding) : `not all that it did was seen: ${evidence?.gaps[0] ?? ''}`;
+}
+
+function wordsFor({ kind, path, detail }: FindingEvidence): string {
+  switch (kind) {
+    case 'net':
+      return `it used the network: ${detail}`;
+    case 'unix':
+      return `it connected to a socket of another program: ${path || detail}`;
+    case 'setuid':
+      return `it ran ${path}, whose file gives it other rights`;
+    case 'survivor':
+      return 'it left a process running';
+    case 'write':
+      return `it wrote outside the workspace: ${path}`;
+    case 'mutate':
+      return `it changed its own input ${path}`;
+    case 'delete':
+      return `it removed ${path}`;
+    default:
+      return `it depends on what no fact can stand for: ${kind} ${path || detail}`;
+  }
 }

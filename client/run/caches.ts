@@ -2,7 +2,8 @@
 // history.
 // Each opens on first use. If one is unusable, the run goes on without it.
 import { join } from 'node:path';
-import { digestOf } from '../../core/digest.ts';
+import { digestOf, type Hash } from '../../core/digest.ts';
+import type { PathSet } from '../../core/path-set.ts';
 import type { Store } from '../../store/store.ts';
 import { type FileDigests, fileDigests } from '../files/file-digest.ts';
 import { StatIndex } from '../files/stat-index.ts';
@@ -42,6 +43,8 @@ export interface Cache {
    * the command runs without it.
    */
   openStore(): Promise<Store | undefined>;
+  /** A lookup is a miss, whatever is stored (--force). */
+  readonly findsNothing?: boolean;
   readonly inPlace: InPlaceChecks;
   readonly digests: FileDigests;
   readonly tools: ToolMemo;
@@ -54,6 +57,8 @@ export interface Cache {
       'outcome' | 'reason' | 'against' | 'notKept' | 'exitCode' | 'commandMs'
     >,
   ): void;
+  /** The path sets that the remote listed for an action without a hit. The publication takes them. */
+  readonly listedSets: Map<Hash, readonly PathSet[]>;
   /** Opens the remote on the first call; a local hit never calls it. */
   openRemote(): Promise<Remote | undefined>;
   /** Undefined if the store is unusable. */
@@ -106,6 +111,7 @@ export function openCache(options: CacheOptions): Cache {
     digests,
     tools: new ToolMemo(options.workspace),
     systemFiles: options.systemFiles,
+    listedSets: new Map(),
     inputs,
     history,
     addToHistory({ action: { request, key }, ...ran }) {

@@ -21,6 +21,8 @@ export interface RunContext {
    * cancelled.
    */
   acquireJobSlot?(): Promise<void>;
+  /** The command has ended, and the run will succeed: another command may run. */
+  releaseJobSlot?(): void;
   /** Throws if the run was cancelled; called while the run waits for another one. */
   throwIfCancelled?(): void;
   /** The locks of the outputs, while the run holds them. */
@@ -28,6 +30,8 @@ export interface RunContext {
   /** Ends the command. */
   readonly signal?: AbortSignal | undefined;
   now(): number;
+  /** Called if the remote has results of this key for other facts. `why`: which fact differs. */
+  onFactsDiffer?(why: () => string | undefined): void;
   /** Called as soon as the action has its key. */
   onKeyed?(action: KeyedAction): void;
 }

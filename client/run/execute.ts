@@ -6,11 +6,14 @@ import { absPath } from '../../hermeticity/system/absolute-path.ts';
 import { actualEnvironment, type ScratchFolders } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import { RUN } from '../limits.ts';
-import { setOutputsAside } from '../outputs/set-aside.ts';
-import { type CommandEnd, type Launcher, launchDirectly } from '../process/launch.ts';
+import { findEarlierCaches } from '../outputs/earlier-caches.ts';
+import { existsAt, setOutputsAside } from '../outputs/set-aside.ts';
+import type { CommandEnd, Launcher } from '../process/launch.ts';
 import { withScratchFolders } from '../process/scratch-folders.ts';
+import { toolVariables } from '../process/tool-variables.ts';
+import type { Watched } from '../trace/evidence.ts';
 import { sandboxedLauncher, sandboxPath } from '../trace/sandbox.ts';
-import { type MaybeWatched, watchedLauncher } from '../trace/watch.ts';
+import { lackingRights, type MaybeWatched, untraceable, watchedLauncher } from '../trace/watch.ts';
 import type { RunContext } from './context.ts';
 import type { KeyedAction } from './key.ts';
 import { type Log, LogRecorder } from './log.ts';
@@ -25,6 +28,11 @@ export interface Execution extends MaybeWatched {
   readonly outputFault?: string;
   /** The run whose state the command started with, if any: a clean run might have made other outputs. */
   readonly earlierState?: string;
+  /**
+   * An attempt under a tracer, in which a program lacked the rights of its file. The command then ran once
+   * more, unwatched.
+   */
+  readonly lackedRights?: Watched;
 }
 
 /** Variables that the command sees and that are not in its key. */
@@ -52,27 +60,35 @@ export async function execute(
     const execution = await executeBy(launcherFor, action, context, { unkeyed, overEarlier });
     return earlierState === undefined ? execution : { ...execution, earlierState };
   };
-  if (request.sandbox) return attempt(sandboxedLauncher(action, context.report));
-  const watched = await attempt(watchedLauncher(request, context.report));
-  const hindrance = hindranceOf(watched, request);
+  const watched = await attempt(launcherOf(action, context));
+  const hindrance = request.hermetic === 'strict' ? undefined : hindranceOf(watched, request);
   if (hindrance === undefined) return watched;
-  context.report({
-    type: 'unwatched',
-    why: `it failed under the tracer, so it runs once more (${hindrance})`,
-  });
-  return attempt(() => launchDirectly);
+  context.report({ type: 'unwatched', why: hindrance });
+  const unwatched = { ...action, request: { ...request, hermetic: 'off', observed: false } } as const;
+  const again = await attempt(launcherOf(unwatched, context));
+  return watched.watched && lackingRights(watched.watched.report)
+    ? { ...again, lackedRights: watched.watched }
+    : again;
+}
+
+function launcherOf(action: KeyedAction, { report }: RunContext): LauncherFor<MaybeWatched> {
+  const { request } = action;
+  return request.sandbox ? sandboxedLauncher(action, report) : watchedLauncher(request, report);
 }
 
 /**
- * Some programs fail under a tracer, such as those that trace others (gdb, LeakSanitizer). A tracer must not
- * fail a build: a command that failed and did something the tracer cannot follow runs once more without it.
+ * Some programs do not work under a tracer: those that trace others (gdb, LeakSanitizer), and those that need
+ * the rights of their file (set-user-ID). Some of them fail without an error. A tracer must not fail a build.
+ * So a command runs once more without it if one of these ran, and the command failed or made no output.
  */
-function hindranceOf(
-  { exitCode, signal, watched }: MaybeWatched,
-  { hermetic }: RunRequest,
-): string | undefined {
-  const failed = exitCode !== 0 && signal === undefined;
-  return failed && hermetic === 'warn' ? watched?.report.gaps[0] : undefined;
+function hindranceOf(execution: Execution, { outputs, workspace }: RunRequest): string | undefined {
+  const { exitCode, signal, watched } = execution;
+  const cause = watched && untraceable(watched.report);
+  if (cause === undefined || signal !== undefined) return undefined;
+  const missing = outputs.find((path) => !existsAt(workspace, path));
+  if (exitCode === 0 && missing === undefined) return undefined;
+  const symptom = exitCode === 0 ? `it did not make ${missing}` : 'it failed';
+  return `${symptom} under the tracer, so it runs once more (${cause})`;
 }
 
 interface Attempt {
@@ -91,7 +107,8 @@ export async function executeBy<T extends CommandEnd>(
   { unkeyed = () => ({}), overEarlier = false }: Attempt = {},
 ): Promise<T & Execution> {
   const { request, tools, environment } = action;
-  const aside = setOutputsAside(request, overEarlier ? [] : request.outputs);
+  const earlier = findEarlierCaches(action);
+  const aside = setOutputsAside(request, overEarlier ? [] : request.outputs, earlier.caches);
   const recorder = new LogRecorder();
   let failed = true;
   try {
@@ -102,7 +119,11 @@ export async function executeBy<T extends CommandEnd>(
         const end = await launcherFor(folders)({
           argv: [tools[0].file, ...request.command.slice(1)],
           cwd: join(request.workspace, request.workingDirectory),
-          env: { ...actualEnvironment(environment, folders), ...unkeyed(folders) },
+          env: {
+            ...toolVariables(action, folders.tmp),
+            ...actualEnvironment(environment, folders),
+            ...unkeyed(folders),
+          },
           onOutput(stream, bytes) {
             recorder.add(stream, bytes);
             context[stream].write(bytes);
@@ -131,6 +152,7 @@ export async function executeBy<T extends CommandEnd>(
     );
   } finally {
     aside.finish(failed && !request.cacheFailures);
+    earlier.done();
   }
 }
 

@@ -12,6 +12,7 @@ import { States } from '../path-sets/states.ts';
 import { localPathSets } from '../path-sets/storage.ts';
 import type { RunContext } from './context.ts';
 import type { KeyedAction } from './key.ts';
+import type { MissReasons } from './miss-reasons.ts';
 import { keepAction } from './publish.ts';
 
 export interface Explanation {
@@ -32,23 +33,24 @@ const CANDIDATES = 10;
 
 /**
  * Stores the action first, because the comparison reads it from the store. `refusal`: why a found result was
- * refused.
+ * refused. `factsDiffer`: why the results of the remote are not for this machine.
  */
 export async function explain(
   action: KeyedAction,
   { cache }: RunContext,
-  refusal: string | undefined,
+  { refusal, factsDiffer }: Pick<MissReasons, 'refusal' | 'factsDiffer'>,
 ): Promise<Explanation> {
   const store = await cache.openStore();
   if (!store) return { reason: 'there is no usable store', differences: [] };
   const earlier = cache.history.entries();
   if (earlier.length > 0) await keepAction(action, store);
   if (refusal !== undefined) return { reason: `refused: ${refusal}`, differences: [] };
-  if (earlier.length === 0) return NO_EARLIER_RUN;
   const last = earlier.find((entry) => entry.key === action.key.hash);
+  const differs = (last && (await differsNow(action, store, cache.digests))) ?? factsDiffer?.();
+  if (differs !== undefined) return { reason: differs, differences: [] };
+  if (earlier.length === 0) return NO_EARLIER_RUN;
   if (!last) return explainMiss(action, earlier, store.blobs);
-  const differs = await differsNow(action, store, cache.digests);
-  return { reason: differs ?? whyNothingStored(last, action.request), differences: [] };
+  return { reason: whyNothingStored(last, action.request), differences: [] };
 }
 
 /** The same action ran before, and none of its results is usable. */

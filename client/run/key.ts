@@ -46,9 +46,13 @@ export function keyOf(request: RunRequest, { cache, caller, report }: RunContext
   return { ...encoded, request, inputs, environment, tools };
 }
 
-/** How the action sees files: with observed inputs, in the sandbox. */
-function viewProperties({ observed, sandbox }: RunRequest): Property[] {
+/**
+ * How the action sees files: with observed inputs, laid out by Bazel, in the sandbox. Version 0.1 did not
+ * watch the tools of Bazel's workers; its results have no `layout`, and are not found.
+ */
+function viewProperties({ observed, layout, sandbox }: RunRequest): Property[] {
   return [
+    ...(layout ? [{ name: 'layout', value: layout }] : []),
     ...(observed ? [{ name: 'inputs', value: 'observed' }] : []),
     ...(sandbox ? [{ name: 'sandbox', value: SANDBOX_VERSION }] : []),
   ];

@@ -4,12 +4,13 @@
 //
 // Blobs of a remote go into the local store first, which checks their digests. A failed command is a hit only
 // with --cache-failures.
-import { type Digest, digestOf, type Hash, parseDigest } from '../../core/digest.ts';
+import { digestOf, type Hash, parseDigest } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { decodeEvidence, type EvidenceStatus, evidenceStatusOf } from '../../core/evidence.ts';
+import { decodeEvidence, type Evidence, type EvidenceStatus, evidenceStatusOf } from '../../core/evidence.ts';
+import { type Receipt, receiptOf } from '../../core/metadata/receipt.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { type RelPath, resolveFrom } from '../../core/path.ts';
-import type { PathSet, StateOf } from '../../core/path-set.ts';
+import type { ObservedPath, PathSet, StateOf } from '../../core/path-set.ts';
 import type { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../core/result.ts';
 import type { AbsPath } from '../../hermeticity/system/absolute-path.ts';
@@ -17,19 +18,24 @@ import type { Blobs, Store } from '../../store/store.ts';
 import type { RunRequest } from '../action/request.ts';
 import { RUN } from '../limits.ts';
 import { type Output, outputsNamedBy, whyUnfit } from '../outputs/outputs.ts';
+import { closestDifference } from '../path-sets/difference.ts';
+import { countFacts } from '../path-sets/fact-counts.ts';
 import { ForeignStates } from '../path-sets/foreign-states.ts';
-import { addPathSet, type Candidate, candidates } from '../path-sets/path-sets.ts';
+import { addPathSet, type Candidate, candidates, remoteCandidates } from '../path-sets/path-sets.ts';
+import { remembering } from '../path-sets/remembered-states.ts';
 import { States } from '../path-sets/states.ts';
-import { localPathSets, type PathSetStorage, remotePathSets } from '../path-sets/storage.ts';
+import { localPathSets, remotePathSets } from '../path-sets/storage.ts';
 import { fetchContent } from '../remote/fetch-content.ts';
 import { readBlob } from '../remote/read-blob.ts';
 import { handleFault, type Remote, RemoteFault } from '../remote/remote.ts';
 import type { Report } from '../terminal/events.ts';
-import { acceptsLocal, remoteRefusal } from './acceptance.ts';
+import { localRefusal, remoteRefusal } from './acceptance.ts';
 import type { RunContext } from './context.ts';
 import type { KeyedAction } from './key.ts';
 import type { Log } from './log.ts';
 import { decodeOrder } from './log-order.ts';
+import { withWorkspace } from './log-workspace.ts';
+import type { HitReceipt } from './receipt.ts';
 
 export interface Hit {
   readonly outcome: 'hit-local' | 'hit-remote';
@@ -45,19 +51,25 @@ export interface Hit {
   readonly exitCode: number;
   /** The duration of the command when it ran. */
   readonly commandMs: number;
-  readonly standing: EvidenceStatus;
-  /** The paths of the path set that led to the result; their states match. */
-  observedPaths(): readonly AbsPath[];
+  readonly status: EvidenceStatus;
+  /** Absent if the caller, not this lookup, compared the facts. */
+  readonly receipt?: HitReceipt;
+  /**
+   * The paths of the path set that led to the result; their states match. Undefined if stats do not show that
+   * the set still holds.
+   */
+  observedPaths(): readonly AbsPath[] | undefined;
 }
 
 export async function lookup(
   action: KeyedAction,
-  { cache, report, now }: RunContext,
+  { cache, report, now, onFactsDiffer }: RunContext,
 ): Promise<Hit | undefined> {
-  const store = await cache.openStore();
+  const store = cache.findsNothing ? undefined : await cache.openStore();
   if (!store) return undefined;
   const states = new States(action, cache.digests, cache.systemFiles);
-  const local = await findHit(localPathSets(store), action, states, {
+  const findLocally = (stateOf: StateOf) => candidates(action.key, localPathSets(store), stateOf);
+  const local = await findHit(findLocally, states, {
     stateOf: states.of,
     hitAt: ({ key }) => storedHit(key.hash, action.request, store, report),
     onFault: (error) => report({ type: 'hit-unusable', why: messageOf(error) }),
@@ -66,14 +78,49 @@ export async function lookup(
   const remote = await cache.openRemote();
   if (!remote?.usable) return undefined;
   const sides = { store, remote, report };
-  const foreign = new ForeignStates(states, now);
-  const fetched = await findHit(remotePathSets(remote, store, report), action, states, {
-    stateOf: foreign.of,
-    admits: (set) => isAdmitted(set, foreign, report),
+  const foreign = new ForeignStates(states, now, cache.systemFiles);
+  const tried: PathSet[] = [];
+  const admits = (set: PathSet) => {
+    const isUsed = isAdmitted(set, foreign, report);
+    if (isUsed) tried.push(set);
+    return isUsed;
+  };
+  const slotsThere = remotePathSets(remote, store, report);
+  const { hash } = action.key;
+  const onList = (sets: readonly PathSet[]) => cache.listedSets.set(hash, sets);
+  const find = (stateOf: StateOf) =>
+    remoteCandidates(action.key, remote, slotsThere, stateOf, admits, onList);
+  const fetched = await findHit(find, states, {
+    stateOf: remembering(foreign.of),
     hitAt: (candidate) => fetchHit(candidate, action, states, sides),
     onFault: (error) => reportFault(error, sides),
   });
-  return fetched && { ...fetched, outcome: 'hit-remote', reason: 'found in the remote cache' };
+  if (fetched) {
+    cache.listedSets.delete(hash);
+    const found = { ...fetched, outcome: 'hit-remote', reason: 'found in the remote cache' } as const;
+    const namespace = remote.namespaceOf(fetched.address);
+    if (namespace === undefined || !fetched.receipt) return found;
+    return {
+      ...found,
+      reason: `${found.reason}, in ${namespace}`,
+      receipt: { ...fetched.receipt, namespace },
+    };
+  }
+  if (tried.length > 0) onFactsDiffer?.(() => differenceNow(tried, states, foreign));
+  return undefined;
+}
+
+/** Undefined also if the time for comparing sets of the remote is up. */
+function differenceNow(
+  sets: readonly PathSet[],
+  { roots }: States,
+  { of: stateOf }: ForeignStates,
+): string | undefined {
+  try {
+    return closestDifference(sets, roots, stateOf);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads a result whose address the caller already has from the up-to-date state. */
@@ -83,33 +130,45 @@ export async function resultAt(
   { cache, report }: RunContext,
 ): Promise<Hit | undefined> {
   const store = await cache.openStore();
-  const stored = store && (await storedHit(address, request, store, report));
-  return stored && { ...stored, ...REMEMBERED, address, observedPaths: () => [] };
+  const found = store && (await storedHit(address, request, store, report));
+  if (!found) return undefined;
+  const { made: _, ...stored } = found;
+  return { ...stored, ...REMEMBERED, address, observedPaths: () => [] };
 }
 
 const REMEMBERED = { outcome: 'hit-local', reason: 'remembered, and found in the local store' } as const;
 const LOCAL = { outcome: 'hit-local', reason: 'found in the local store' } as const;
 
-type StoredHit = Omit<Hit, 'outcome' | 'reason' | 'address' | 'observedPaths'>;
+type StoredHit = Omit<Hit, 'outcome' | 'reason' | 'address' | 'observedPaths' | 'receipt'> & {
+  /** What the result tells of its run. */
+  readonly made: Receipt;
+};
 
 /** The first hit among the candidates that the action's path sets lead to. */
 async function findHit(
-  storage: PathSetStorage,
-  action: KeyedAction,
+  find: (stateOf: StateOf) => AsyncIterable<Candidate>,
   states: States,
   at: {
     readonly stateOf: StateOf;
-    /** False for a path set that is skipped. */
-    admits?(set: PathSet): boolean;
     hitAt(candidate: Candidate): Promise<StoredHit | undefined>;
     onFault(error: unknown): void;
   },
 ): Promise<Omit<Hit, 'outcome' | 'reason'> | undefined> {
+  const compared = new Map<ObservedPath, string>();
+  const stateOf: StateOf = (seen) => {
+    const state = at.stateOf(seen);
+    compared.set(seen, state);
+    return state;
+  };
   try {
-    for await (const candidate of candidates(action.key, storage, at.stateOf, at.admits)) {
+    for await (const candidate of find(stateOf)) {
       const hit = await at.hitAt(candidate);
-      const address = candidate.key.hash;
-      if (hit) return { ...hit, address, observedPaths: () => states.pathsOf(candidate.set ?? []) };
+      if (!hit) continue;
+      const { made, ...stored } = hit;
+      const { key, set = [] } = candidate;
+      const facts = countFacts(set, (seen) => compared.get(seen) ?? '');
+      const receipt: HitReceipt = { ...made, status: hit.status, facts, compared: 'contents' };
+      return { ...stored, address: key.hash, receipt, observedPaths: () => states.pathsOf(set) };
     }
   } catch (error) {
     at.onFault(error);
@@ -136,32 +195,56 @@ async function storedHit(
 ): Promise<StoredHit | undefined> {
   try {
     const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key });
-    const hit = stored && (await hitFrom(decodeResult(stored.bytes), request, store.blobs));
-    return hit && { ...hit, result: digestOf(stored.bytes).hash };
+    return stored && (await hitFrom(stored.bytes, request, store.blobs));
   } catch (error) {
     report({ type: 'hit-unusable', why: messageOf(error) });
     return undefined;
   }
 }
 
-async function hitFrom(
-  result: ActionResult,
-  request: RunRequest,
-  blobs: Blobs,
-): Promise<Omit<StoredHit, 'result'> | undefined> {
+async function hitFrom(bytes: Uint8Array, request: RunRequest, blobs: Blobs): Promise<StoredHit | undefined> {
+  const result = decodeResult(bytes);
   if (result.exitCode !== 0 && !request.cacheFailures) return undefined;
-  const metadata = result.executionMetadata?.auxiliaryMetadata ?? [];
-  const evidence = decodeEvidence(metadata);
-  if (!acceptsLocal(evidence, request)) return undefined;
+  if (localRefusal(evidenceIn(result), request) !== undefined) return undefined;
   const outputs = await outputsOf(result, request, blobs);
   checkOutputs(outputs, request);
-  const log = {
+  return hitOf({ bytes, result, outputs }, request, blobs);
+}
+
+/** A result whose outputs are the declared ones. */
+interface CheckedResult {
+  readonly bytes: Uint8Array;
+  readonly result: ActionResult;
+  readonly outputs: readonly Output[];
+}
+
+async function hitOf(
+  { bytes, result, outputs }: CheckedResult,
+  request: RunRequest,
+  blobs: Blobs,
+): Promise<StoredHit> {
+  const stored = {
     stdout: await logBytes(result.stdoutRaw, result.stdoutDigest, blobs),
     stderr: await logBytes(result.stderrRaw, result.stderrDigest, blobs),
-    order: decodeOrder(metadata),
+    ...decodeOrder(metadataOf(result)),
   };
-  const { exitCode } = result;
-  return { outputs, log, exitCode, commandMs: durationOf(result), standing: evidenceStatusOf(evidence) };
+  return {
+    result: digestOf(bytes).hash,
+    outputs,
+    log: withWorkspace(stored, request.workspace),
+    exitCode: result.exitCode,
+    commandMs: durationOf(result),
+    status: evidenceStatusOf(evidenceIn(result)),
+    made: receiptOf(result),
+  };
+}
+
+function metadataOf({ executionMetadata }: ActionResult) {
+  return executionMetadata?.auxiliaryMetadata ?? [];
+}
+
+function evidenceIn(result: ActionResult): Evidence | undefined {
+  return decodeEvidence(metadataOf(result));
 }
 
 function outputsOf(result: ActionResult, request: RunRequest, blobs: Blobs): Promise<Output[]> {
@@ -174,7 +257,7 @@ function outputsOf(result: ActionResult, request: RunRequest, blobs: Blobs): Pro
  */
 function checkBeforeFetching(result: ActionResult, request: RunRequest): void {
   if (result.exitCode !== 0 && !request.cacheFailures) throw unfit('its command failed');
-  const refusal = remoteRefusal(decodeEvidence(result.executionMetadata?.auxiliaryMetadata ?? []), request);
+  const refusal = remoteRefusal(evidenceIn(result), request);
   if (refusal !== undefined) throw new AssayError('ASSAY_NOT_HERMETIC', refusal);
   const logs = (result.stdoutDigest?.sizeBytes ?? 0) + (result.stderrDigest?.sizeBytes ?? 0);
   if (logs > 2 * RUN.maxLogBytes) throw unfit('its log is longer than any that is kept');
@@ -229,40 +312,47 @@ interface Sides {
 }
 
 async function fetchHit(
-  { key, set }: Candidate,
+  candidate: Candidate,
   action: KeyedAction,
   { of: stateOf }: States,
   sides: Sides,
 ): Promise<StoredHit | undefined> {
-  if (!(await fetchResult(key, action, sides))) return undefined;
+  const { key, set } = candidate;
   const { store, report } = sides;
   const { keepAction } = await import('./publish.ts');
   // The next miss is compared with this action, so the local store needs a copy of it.
-  await keepAction(action, store);
+  const kept = keepAction(action, store);
+  const fetched = await fetchResult(candidate, action, sides);
+  await kept;
+  if (!fetched) return undefined;
   if (set) await addPathSet(action.key.hash, set, localPathSets(store), stateOf);
-  return storedHit(key.hash, action.request, store, report);
+  // Another process was first, and its result stays.
+  if (fetched === 'superseded') return storedHit(key.hash, action.request, store, report);
+  return hitOf(fetched, action.request, store.blobs);
 }
 
-/** True if the result and all its blobs are now in the local store. */
+/** Undefined unless the result and all its blobs are now in the local store. */
 async function fetchResult(
-  key: Digest,
+  { key, result: received }: Candidate,
   action: KeyedAction,
   { store, remote, report }: Sides,
-): Promise<boolean> {
+): Promise<CheckedResult | 'superseded' | undefined> {
   try {
-    const bytes = await remote.getResult(key);
-    if (!bytes) return false;
+    const bytes = received ?? (await remote.getResult(key));
+    if (!bytes) return undefined;
     const result = decodeResult(bytes);
     checkBeforeFetching(result, action.request);
+    let outputs: readonly Output[] = [];
     const judge = async () => {
-      checkOutputs(await outputsOf(result, action.request, store.blobs), action.request);
+      outputs = await outputsOf(result, action.request, store.blobs);
+      checkOutputs(outputs, action.request);
     };
     await fetchContent(result, store.blobs, remote, report, judge, durationOf(result) || undefined);
-    await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, bytes);
-    return true;
+    const outcome = await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, bytes);
+    return outcome === 'stored' ? { bytes, result, outputs } : 'superseded';
   } catch (error) {
     reportFault(error, { store, remote, report });
-    return false;
+    return undefined;
   }
 }
 

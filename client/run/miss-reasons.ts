@@ -1,10 +1,13 @@
-// Collects the reasons of a miss from the events of a run: why a found result was refused, why the new one
-// was not published. The history keeps the second for the next miss.
+// Collects the reasons of a miss from the events of a run: why a found result was refused, why the results of
+// the remote are for other facts, why the new one was not published. The history keeps the last for the next
+// miss.
 import type { RunContext } from './context.ts';
 
 export class MissReasons {
   /** Why a found result was not used. */
   refusal: string | undefined;
+  /** Which fact of the remote's results differs here. */
+  factsDiffer: (() => string | undefined) | undefined;
   notKept: string | undefined;
 
   /** The same context; its events pass through here. */
@@ -12,6 +15,9 @@ export class MissReasons {
     const { report } = context;
     return {
       ...context,
+      onFactsDiffer: (why) => {
+        this.factsDiffer = why;
+      },
       report: (event) => {
         if (event.type === 'hit-refused' || event.type === 'hit-unusable') this.refusal = event.why;
         else if (event.type === 'not-published') this.notKept = event.why;

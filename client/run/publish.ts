@@ -17,7 +17,10 @@ import { REMOTE, RUN } from '../limits.ts';
 import type { UnsharedResult } from '../local-store/outbox.ts';
 import type { Sealed } from '../outputs/encoded-outputs.ts';
 import { ForeignStates } from '../path-sets/foreign-states.ts';
-import { addPathSet, type Candidate, candidates } from '../path-sets/path-sets.ts';
+import { type MayReplace, withPatterns } from '../path-sets/name-patterns.ts';
+import { addPathSet, type Candidate, candidates, setsIn } from '../path-sets/path-sets.ts';
+import { remembering } from '../path-sets/remembered-states.ts';
+import { hasRival } from '../path-sets/rivals.ts';
 import { States } from '../path-sets/states.ts';
 import { localPathSets, type PathSetStorage } from '../path-sets/storage.ts';
 import type { Report } from '../terminal/events.ts';
@@ -41,6 +44,8 @@ export async function publish(
   sealed: SealedResult | Unpublishable,
   { cache, report, now, ownership }: RunContext,
 ): Promise<Published> {
+  const listed = cache.listedSets.get(action.key.hash) ?? [];
+  cache.listedSets.delete(action.key.hash);
   const refusal = sealed.publishable ? ownership?.publishRefusal() : sealed.why;
   if (refusal !== undefined) report({ type: 'not-published', why: refusal });
   const store = await cache.openStore();
@@ -50,13 +55,24 @@ export async function publish(
     return NOTHING;
   }
   const states = new States(action, cache.digests);
-  const found = await findAddress(action, sealed, localPathSets(store), states.of);
+  const foreign = new ForeignStates(states, now);
+  const found = await findAddress(action, sealed, localPathSets(store), states.of, listed, foreign);
   const address = { ...found, stateOf: states.of };
   const outcome = await publishLocally(action, sealed, address, store, report);
   if (outcome !== 'published') return { ...NOTHING, diverged: outcome === 'diverged' };
   const uploads = await cache.openUploads();
-  uploads?.add(unsharedOf(action, address), report, new ForeignStates(states, now).of);
+  const localOnly = sealed.localOnly ?? (uploads && whyPrivate(found.set, states));
+  if (localOnly !== undefined) {
+    report({ type: 'not-shared', why: localOnly });
+    return { published: true, diverged: false };
+  }
+  uploads?.add(unsharedOf(action, address), report, foreign.of);
   return { published: true, diverged: false, ...(uploads && { sent: address.key.hash }) };
+}
+
+/** An unwatched run has the path set of an earlier run, so the set is judged here and not when a run is sealed. */
+function whyPrivate(set: PathSet | undefined, { privatePaths }: States): string | undefined {
+  return set && privatePaths.whyLocal(set);
 }
 
 interface ResultAddress extends Candidate {
@@ -64,16 +80,24 @@ interface ResultAddress extends Candidate {
 }
 
 /**
- * The key to store the result under. If this run was not watched, the path set of an earlier watched run
- * applies.
+ * The key to store the result under. Names that differ in every run are patterns there. If this run was not
+ * watched, the path set of an earlier watched run applies. `listed`: the path sets of the remote.
  */
 async function findAddress(
   { key }: KeyedAction,
-  { pathSet: set }: SealedResult,
+  { pathSet: seen }: SealedResult,
   storage: PathSetStorage,
   stateOf: StateOf,
+  listed: readonly PathSet[],
+  foreign: ForeignStates,
 ): Promise<Candidate> {
-  if (set) return { key: resultKey(key.hash, set, stateOf), set };
+  if (seen) {
+    const earlier = [...(await setsIn(key.hash, storage, stateOf)), ...listed];
+    // A set that other clients look at stays one.
+    const mayReplace: MayReplace = (pattern, path) => foreign.admits(pattern) || !foreign.admits(path);
+    const set = withPatterns(seen, earlier, stateOf, mayReplace);
+    return { key: resultKey(key.hash, set, stateOf), set };
+  }
   for await (const candidate of candidates(key, storage, stateOf)) return candidate;
   return { key };
 }
@@ -94,10 +118,18 @@ async function publishLocally(
   store: Store,
   report: Report,
 ): Promise<'published' | 'diverged' | 'failed'> {
+  const slots = localPathSets(store);
+  const resultAt = async ({ key: { hash } }: Candidate) =>
+    (await store.results.get({ namespace: DEFAULT_NAMESPACE, key: hash }))?.bytes;
   try {
-    await putLocally([...sealed.contents, ...actionBlobs(action, set)], store.blobs);
-    const outcome = await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, sealed.result);
-    if (set) await addPathSet(action.key.hash, set, localPathSets(store), stateOf);
+    const own = { key: key.hash, result: sealed.result };
+    const isRival =
+      set && (await hasRival(own, candidates(action.key, slots, remembering(stateOf)), resultAt));
+    if (!isRival) await putLocally([...sealed.contents, ...actionBlobs(action, set)], store.blobs);
+    const outcome = isRival
+      ? 'diverged'
+      : await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, sealed.result);
+    if (set && !isRival) await addPathSet(action.key.hash, set, slots, stateOf);
     if (outcome !== 'diverged') return 'published';
     report({
       type: 'not-published',

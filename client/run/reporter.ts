@@ -3,27 +3,27 @@
 import { type Finding, fixText } from '../../hermeticity/verdict/finding.ts';
 import { colourFor } from '../terminal/colour.ts';
 import type { Report, RunEvent } from '../terminal/events.ts';
-import { inOneLine, type Writable } from '../terminal/sync-stream.ts';
+import { ownLine, type Screen } from '../terminal/own-line.ts';
+import { inOneLine } from '../terminal/sync-stream.ts';
+import { byRank } from '../trace/finding-rank.ts';
 import { findingJson } from '../trace/finding-report.ts';
+import { receiptText } from './receipt.ts';
 import type { RunSummary } from './run.ts';
-
-/** A stream that may be a terminal. */
-export type Screen = Writable & { readonly isTTY?: boolean; readonly isMidLine?: boolean };
-
-/** How many findings a run prints. */
-const FINDINGS_SHOWN = 5;
 
 export class Reporter {
   readonly #screen: Screen;
   readonly #json: boolean;
+  readonly #verbose: boolean;
   readonly #warnings: string[] = [];
   #notPublished: string | undefined;
   #found: readonly Finding[] = [];
   #progressShown = false;
 
-  constructor(screen: Screen, json: boolean) {
+  /** `verbose`: prints the receipt of a hit. */
+  constructor(screen: Screen, json: boolean, verbose = false) {
     this.#screen = screen;
     this.#json = json;
+    this.#verbose = verbose;
   }
 
   readonly report: Report = (event) => {
@@ -38,17 +38,24 @@ export class Reporter {
     this.#clearProgress();
     if (this.#screen.isMidLine) this.#screen.write('\n');
     if (this.#json) this.#screen.write(`${JSON.stringify(this.#machineSummary(summary))}\n`);
-    else this.#screen.write(`assay: ${this.#sentence(summary)}\n`);
+    else this.#printSentence(summary);
+    if (!this.#json && this.#verbose && summary.receipt) this.#say(receiptText(summary.receipt));
+  }
+
+  /** The line of a hit is short, and a hit has no time to find out the width of the terminal. */
+  #printSentence(summary: RunSummary): void {
+    const text = this.#sentence(summary);
+    this.#screen.write(summary.outcome === 'miss' ? ownLine(text, this.#screen) : `assay: ${text}\n`);
   }
 
   #machineSummary(summary: RunSummary): Record<string, unknown> {
-    const { outcome, key, exitCode, standing, reason, published, shared, outputsWritten } = summary;
-    const { commandMs, elapsedMs, diverged } = summary;
+    const { outcome, key, exitCode, status, reason, published, shared, outputsWritten } = summary;
+    const { commandMs, elapsedMs, diverged, receipt } = summary;
     return {
       outcome,
       key,
       exitCode,
-      standing,
+      status,
       reason,
       published,
       shared,
@@ -56,6 +63,7 @@ export class Reporter {
       commandMs: Math.round(commandMs),
       elapsedMs: Math.round(elapsedMs),
       ...(diverged && { diverged }),
+      ...(receipt && { receipt }),
       ...(this.#found.length > 0 && { findings: this.#found.map(findingJson) }),
       ...(this.#notPublished !== undefined && { notPublished: this.#notPublished }),
       warnings: this.#warnings,
@@ -63,30 +71,26 @@ export class Reporter {
   }
 
   #sentence(summary: RunSummary): string {
-    const { outcome, key, reason, commandMs, elapsedMs, standing } = summary;
+    const { outcome, key, reason, commandMs, elapsedMs, status } = summary;
     const name = key.slice(0, 12);
     if (outcome !== 'miss') {
       const where = outcome === 'hit-local' ? 'local' : 'remote';
-      const mark = standing === 'marked' ? ', marked' : '';
+      const mark = status === 'unproven' ? ', unproven' : '';
       return `${this.#colour('green', 'hit')} (${where}${mark}) ${name}, ${outputsText(summary)}${savedText(commandMs - elapsedMs)}`;
     }
     return `${this.#colour('yellow', 'miss')} ${name}: ${reason}; ran ${duration(commandMs)}, ${this.#publicationText(summary)}`;
   }
 
-  #publicationText({ published, shared, standing }: RunSummary): string {
+  #publicationText({ published, shared, status }: RunSummary): string {
     if (!published) return `not published${this.#notPublished ? `: ${this.#notPublished}` : ''}`;
     const where = shared ? 'local, remote' : 'local';
-    return standing === 'marked' ? `published (${where}), marked` : `published (${where})`;
+    return `published (${where})${status === 'unproven' ? ', unproven' : ''}`;
   }
 
-  /** Prints the first findings; `assay audit` prints all. */
-  #findings({ findings, gaps }: RunEvent & { type: 'findings' }): void {
-    this.#found = findings;
-    for (const gap of gaps) this.#say(`the trace is incomplete: ${gap}`);
-    for (const finding of findings.slice(0, FINDINGS_SHOWN))
-      this.#say(`not declared: ${findingText(finding)}`);
-    const more = findings.length - FINDINGS_SHOWN;
-    if (more > 0) this.#say(`not declared: ${more} more, which \`assay audit\` lists`);
+  /** `assay audit` prints all of them. */
+  #findings(event: RunEvent & { type: 'findings' }): void {
+    this.#found = event.findings;
+    for (const line of findingLines(event)) this.#say(line);
   }
 
   #colour(colour: 'green' | 'yellow', text: string): string {
@@ -103,7 +107,7 @@ export class Reporter {
   #say(text: string): void {
     this.#clearProgress();
     if (this.#screen.isMidLine) this.#screen.write('\n');
-    this.#screen.write(`assay: ${text}\n`);
+    this.#screen.write(ownLine(text, this.#screen));
   }
 
   #progress({ direction, done, of, bytes }: RunEvent & { type: 'transfer' }): void {
@@ -119,12 +123,38 @@ export class Reporter {
   }
 }
 
-/** All findings in one line. */
-function findingsText({ findings, gaps }: RunEvent & { type: 'findings' }): string {
+type Findings = RunEvent & { type: 'findings' };
+
+/** At most three lines, the most urgent first: what is unproven, what was left, what was read. */
+export function findingLines({ findings, gaps }: Findings): string[] {
+  const { fix, left, advice } = byRank(findings);
+  const gap = gaps.length > 0 ? `the trace is incomplete: ${gaps[0]}${others(gaps)}` : undefined;
+  const lines = [
+    gap,
+    sample('unproven', fix),
+    sample('left undeclared', left),
+    sample('not declared', advice, ': see `assay audit`'),
+  ].filter((line) => line !== undefined);
+  if (lines.length <= MOST_LINES) return lines;
+  const rest = left.length + advice.length;
+  return [...lines.slice(0, MOST_LINES - 1), `not declared: ${rest} more, which \`assay audit\` groups`];
+}
+
+const MOST_LINES = 3;
+
+/** The most urgent findings in one line. */
+function findingsText(event: Findings): string {
+  const [first = '', ...more] = findingLines(event);
+  return more.length > 0 ? `${first}; ${more.join('; ')}` : first;
+}
+
+function sample(title: string, findings: readonly Finding[], hint = ''): string | undefined {
   const [first] = findings;
-  if (!first) return `the trace is incomplete: ${gaps[0]}`;
-  const more = findings.length > 1 ? ` and ${findings.length - 1} more` : '';
-  return `not declared: ${findingText(first)}${more}`;
+  return first && `${title}: ${findingText(first)}${others(findings)}${findings.length > 1 ? hint : ''}`;
+}
+
+function others(items: readonly unknown[]): string {
+  return items.length > 1 ? ` and ${items.length - 1} more` : '';
 }
 
 function findingText({ kind, path, detail, fix }: Finding): string {
@@ -148,6 +178,8 @@ function wordsFor(event: Warning): string {
       return findingsText(event);
     case 'unwatched':
       return `the command runs unwatched: ${event.why}`;
+    case 'not-shared':
+      return `the result stays on this machine: ${event.why}`;
     case 'hit-refused':
       return `${event.why}; running the command instead`;
     case 'store-unusable':
@@ -174,6 +206,8 @@ function wordsFor(event: Warning): string {
       return `its state was not kept: ${event.why}`;
     case 'waiting':
       return `waiting for another run that makes ${event.output}`;
+    case 'old-flag':
+      return `${event.flag} has a new name: ${event.now}; reads that were observed are shared without it`;
     case 'stray-link':
       return `the input ${event.path} is a link to something that is not declared: what it points to is not in the key`;
     case 'secret-declared':

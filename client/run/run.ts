@@ -22,6 +22,7 @@ import { replay } from './log.ts';
 import { type Hit, lookup } from './lookup.ts';
 import { MissReasons } from './miss-reasons.ts';
 import { publish } from './publish.ts';
+import type { HitReceipt } from './receipt.ts';
 import { seal } from './seal.ts';
 
 /** The exit code for a successful command that --hermetic=strict refuses. */
@@ -35,7 +36,7 @@ export interface RunSummary {
   /** The exit code is NOT_HERMETIC: the command itself succeeded. */
   readonly notHermetic?: true;
   /** The evidence status of the run that made the result. */
-  readonly standing: EvidenceStatus;
+  readonly status: EvidenceStatus;
   /** For a miss: the difference from the closest earlier action. */
   readonly reason: string;
   /** The result is in the local store. */
@@ -46,6 +47,8 @@ export interface RunSummary {
   readonly diverged?: true;
   /** Why the result was not published, if the command ran and it was not. */
   readonly notPublished?: string;
+  /** For a hit: whose run made the result, and what was compared. */
+  readonly receipt?: HitReceipt;
   /** How many outputs were written; the others were already correct. */
   readonly outputsWritten: number;
   /** The duration of the command when it ran, and of this whole run. */
@@ -137,29 +140,40 @@ export function finishHit(
   action: IdentifiedAction,
   context: RunContext,
 ): RunEnd {
-  const { outcome, reason, exitCode, commandMs, standing } = hit;
+  const { outcome, reason, exitCode, commandMs, status, receipt } = hit;
   replay(hit.log, context);
   context.cache.addToHistory({ action, outcome, reason, commandMs });
   const kept = { published: false, shared: false };
-  return { outcome, exitCode, standing, reason, ...kept, outputsWritten, commandMs };
+  return {
+    outcome,
+    exitCode,
+    status,
+    reason,
+    ...kept,
+    ...(receipt && { receipt }),
+    outputsWritten,
+    commandMs,
+  };
 }
 
 async function runCommand(action: KeyedAction, context: RunContext, reasons: MissReasons): Promise<RunEnd> {
-  const { reason, against } = await explain(action, context, reasons.refusal);
+  const { reason, against } = await explain(action, context, reasons);
   const state = await openState(action, context);
   const { execution, checkpoints } = await executeAction(action, context, state);
   const sealed = seal(action, execution, context);
+  const { commandMs } = execution;
+  const { status } = sealed;
+  const ended = endOf(execution, action.request, status);
+  // After a failure no further command begins, so a step that fails keeps its slot until that is known.
+  if (ended.exitCode === 0) context.releaseJobSlot?.();
   const { published, diverged, sent } = await publish(action, sealed, context);
   await checkpoints?.finish(published);
   if (context.ownership?.publishRefusal() === undefined) await state?.save(execution);
-  const { commandMs } = execution;
-  const { standing } = sealed;
-  const ended = endOf(execution, action.request, standing);
   const { notKept } = reasons;
   const noted = { notKept, exitCode: ended.exitCode || undefined, commandMs };
   context.cache.addToHistory({ action, outcome: 'miss', reason, against, ...noted });
   const kept = { published, shared: false, ...(diverged && { diverged }), ...(sent && { sent }) };
-  return { outcome: 'miss', ...ended, standing, reason, ...kept, outputsWritten: 0, commandMs };
+  return { outcome: 'miss', ...ended, status, reason, ...kept, outputsWritten: 0, commandMs };
 }
 
 async function openState(action: KeyedAction, context: RunContext): Promise<StateAroundRun | undefined> {
@@ -186,8 +200,8 @@ async function executeAction(
 function endOf(
   { exitCode }: Execution,
   { hermetic }: RunRequest,
-  standing: EvidenceStatus,
+  status: EvidenceStatus,
 ): Pick<RunEnd, 'exitCode' | 'notHermetic'> {
-  const isRefused = exitCode === 0 && hermetic === 'strict' && standing !== 'clean';
+  const isRefused = exitCode === 0 && hermetic === 'strict' && status !== 'declared';
   return isRefused ? { exitCode: NOT_HERMETIC, notHermetic: true } : { exitCode };
 }

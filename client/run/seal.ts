@@ -2,28 +2,36 @@
 // The inputs, the tools and the observed paths of a sealed result did not change while the command ran.
 //
 // Reasons not to publish: the command failed, its inputs changed while it ran, an output is missing or leaves
-// the workspace, the log is incomplete, or --hermetic=strict found an undeclared access.
+// the workspace, the log is incomplete, nothing can prove the result (acceptance.ts), or --hermetic=strict
+// found an undeclared access.
 import { toWire } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { type Evidence, type EvidenceStatus, encodeEvidence, evidenceStatusOf } from '../../core/evidence.ts';
+import { encodeReceipt, type RunOrigin } from '../../core/metadata/receipt.ts';
 import type { RelPath } from '../../core/path.ts';
 import type { PathSet } from '../../core/path-set.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import type { RunRequest } from '../action/request.ts';
 import { ContentCache } from '../files/content-cache.ts';
+import type { FileDigests } from '../files/file-digest.ts';
 import { RUN } from '../limits.ts';
 import { type Contents, encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
 import type { Output } from '../outputs/outputs.ts';
-import { buildEvidence, type RunEvidence } from '../trace/evidence.ts';
+import { buildEvidence, evidenceOfRights, type RunEvidence } from '../trace/evidence.ts';
+import { keepRefusal, whyLocal } from './acceptance.ts';
 import type { RunContext } from './context.ts';
 import type { Execution } from './execute.ts';
 import { changedSince, type KeyedAction } from './key.ts';
 import { encodeOrder } from './log-order.ts';
+import { type StoredLog, withoutWorkspace } from './log-workspace.ts';
+import { originOf } from './run-origin.ts';
 
 export interface SealedResult {
   readonly publishable: true;
-  readonly standing: EvidenceStatus;
+  readonly status: EvidenceStatus;
+  /** Why it must not be shared, if so. */
+  readonly localOnly?: string;
   readonly result: Uint8Array;
   readonly contents: readonly Sealed[];
   /** The observed paths, if the action was watched. */
@@ -32,7 +40,7 @@ export interface SealedResult {
 
 export interface Unpublishable {
   readonly publishable: false;
-  readonly standing: EvidenceStatus;
+  readonly status: EvidenceStatus;
   readonly why: string;
 }
 
@@ -44,54 +52,75 @@ export function seal(
   const { request } = action;
   const { digests } = context.cache;
   const failure = failureOf(request, execution);
-  if (failure !== undefined) return { publishable: false, standing: 'unwatched', why: failure };
+  if (failure !== undefined) return { publishable: false, status: 'unwatched', why: failure };
   let evidence: RunEvidence | undefined;
   try {
-    evidence = execution.watched && buildEvidence(action, execution.watched, digests);
+    evidence = evidenceOf(action, execution, digests);
   } catch (error) {
     // A directory that it listed may be gone or unreadable by now. That must not fail the command.
     return {
       publishable: false,
-      standing: 'unwatched',
+      status: 'unwatched',
       why: `what it read can't be judged: ${whyOf(error)}`,
     };
   }
   const watched = evidenceStatusOf(evidence?.evidence);
-  const standing = execution.earlierState !== undefined && watched === 'clean' ? 'marked' : watched;
+  const status = execution.earlierState !== undefined && watched === 'declared' ? 'unproven' : watched;
   if (evidence) reportFindings(evidence, execution, context);
   try {
     const why =
-      refusalOf(request, evidence, standing) ?? stateRefusal(execution) ?? changedSince(action, context);
-    if (why !== undefined) return { publishable: false, standing, why };
-    const pathSet = evidence?.pathSet();
+      refusalOf(request, evidence, status) ??
+      stateRefusal(execution) ??
+      changedSince(action, context) ??
+      keepRefusal(evidence?.evidence, request);
+    if (why !== undefined) return { publishable: false, status, why };
+    const search = evidence?.outputSearch();
     const kept = new ContentCache();
-    const reading = kept.wrap(digests);
+    const reading = kept.wrap(search?.wrap(digests) ?? digests);
     const outputs = request.outputs.map(
       (path) => fitOutput(request.workspace, path, reading) ?? failMissing(path),
     );
+    const pathSet = evidence?.pathSet(search?.found(outputs));
+    const localOnly = whyLocal(evidence?.evidence, request);
     return {
-      ...encode(action, execution, outputs, kept, evidence?.evidence),
-      standing,
+      ...encode(action, execution, outputs, kept, {
+        evidence: evidence?.evidence,
+        origin: originOf(action, context.caller),
+      }),
+      status,
+      ...(localOnly !== undefined && { localOnly }),
       ...(pathSet && { pathSet }),
     };
   } catch (error) {
-    return { publishable: false, standing, why: whyOf(error) };
+    return { publishable: false, status, why: whyOf(error) };
   }
+}
+
+function evidenceOf(
+  action: KeyedAction,
+  { watched, lackedRights }: Execution,
+  digests: FileDigests,
+): RunEvidence | undefined {
+  if (watched) return buildEvidence(action, watched, digests);
+  return lackedRights && evidenceOfRights(action, lackedRights);
 }
 
 function whyOf(error: unknown): string {
   return error instanceof AssayError ? error.detail : messageOf(error);
 }
 
-/** A command that started with earlier state may read the outputs of that state. */
+/**
+ * A command that started with earlier state may read the outputs of that state. Of a second, unwatched
+ * attempt it was told already that nobody watched it.
+ */
 function reportFindings(
   { findings, evidence }: RunEvidence,
-  { earlierState }: Execution,
+  { earlierState, lackedRights }: Execution,
   { report }: RunContext,
 ): void {
   const told = findings.filter(({ kind }) => kind !== 'stale-output' || earlierState === undefined);
-  if (told.length > 0 || evidence.gaps.length > 0)
-    report({ type: 'findings', findings: told, gaps: evidence.gaps });
+  const gaps = lackedRights ? [] : evidence.gaps;
+  if (told.length > 0 || gaps.length > 0) report({ type: 'findings', findings: told, gaps });
 }
 
 function failureOf(
@@ -108,16 +137,16 @@ function failureOf(
  * whole declaration: it must be complete, and the action must not change what it reads.
  */
 function refusalOf(
-  { hermetic, observed }: RunRequest,
+  request: RunRequest,
   evidence: RunEvidence | undefined,
-  standing: EvidenceStatus,
+  status: EvidenceStatus,
 ): string | undefined {
-  if (hermetic === 'strict' && standing !== 'clean') return 'it is not hermetic';
+  if (request.hermetic === 'strict' && status !== 'declared') return 'it is not hermetic';
   const removal = evidence?.findings.find(({ kind }) => kind === 'delete');
   if (removal) return `it removes ${removal.path}, which a hit would not`;
   const byTime = evidence?.timeRefusal();
   if (byTime !== undefined) return byTime;
-  if (!observed) return undefined;
+  if (!request.observed) return undefined;
   if (!evidence) return 'nobody watched what it read';
   const [gap] = evidence.evidence.gaps;
   if (gap !== undefined) return `not all that it read is known: ${gap}`;
@@ -143,11 +172,13 @@ function encode(
   execution: Execution,
   outputs: readonly Output[],
   kept: ContentCache,
-  evidence: Evidence | undefined,
+  told: Told,
 ): Pick<SealedResult, 'publishable' | 'result' | 'contents'> {
   const { result, contents } = encodeOutputs(outputs, request.workspace, request.workingDirectory, kept);
   result.exitCode = execution.exitCode;
-  addLog(result, execution, evidence, contents);
+  const log = withoutWorkspace(execution.log, request.workspace);
+  addLog(result, log, contents);
+  addMetadata(result, execution, { ...told, log });
   return { publishable: true, result: ActionResult.encode(result).finish(), contents: contents.values() };
 }
 
@@ -156,22 +187,33 @@ function failMissing(path: RelPath): never {
 }
 
 /** Short logs are inlined in the result, long ones are blobs. */
-function addLog(
-  result: ActionResult,
-  execution: Execution,
-  evidence: Evidence | undefined,
-  contents: Contents,
-): void {
-  const { stdout, stderr, order } = execution.log;
+function addLog(result: ActionResult, { stdout, stderr }: StoredLog, contents: Contents): void {
   if (stdout.length <= RUN.inlineLogBytes) result.stdoutRaw = stdout;
   else result.stdoutDigest = toWire(contents.addBytes(stdout));
   if (stderr.length <= RUN.inlineLogBytes) result.stderrRaw = stderr;
   else result.stderrDigest = toWire(contents.addBytes(stderr));
+}
+
+/** What the result tells of its run. */
+interface Told {
+  readonly evidence: Evidence | undefined;
+  readonly origin: RunOrigin;
+}
+
+function addMetadata(
+  result: ActionResult,
+  execution: Execution,
+  { evidence, origin, log }: Told & { readonly log: StoredLog },
+): void {
   result.executionMetadata = {
-    worker: '',
+    worker: origin.where ?? '',
     executionStartTimestamp: timestamp(execution.startedAt),
     executionCompletedTimestamp: timestamp(execution.startedAt + execution.commandMs),
-    auxiliaryMetadata: [encodeOrder(order), ...(evidence ? [encodeEvidence(evidence)] : [])],
+    auxiliaryMetadata: [
+      encodeOrder(log),
+      ...(evidence ? [encodeEvidence(evidence)] : []),
+      encodeReceipt(origin),
+    ],
   };
 }
 

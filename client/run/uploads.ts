@@ -6,13 +6,15 @@
 import type { Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
-import { decodePathSet, type StateOf } from '../../core/path-set.ts';
+import { decodePathSet, type PathSet, type StateOf } from '../../core/path-set.ts';
 import type { Store } from '../../store/store.ts';
-import { REMOTE } from '../limits.ts';
+import { OBSERVED, REMOTE } from '../limits.ts';
 import type { Outbox, UnsharedResult } from '../local-store/outbox.ts';
 import { isRefused } from '../path-sets/foreign-states.ts';
-import { addPathSet } from '../path-sets/path-sets.ts';
-import { remotePathSets } from '../path-sets/storage.ts';
+import { addRemotePathSet, remoteCandidates } from '../path-sets/path-sets.ts';
+import { remembering } from '../path-sets/remembered-states.ts';
+import { hasRival } from '../path-sets/rivals.ts';
+import { type PathSetStorage, remotePathSets } from '../path-sets/storage.ts';
 import { readBlob } from '../remote/read-blob.ts';
 import { handleFault, type Remote, WriteRefused } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
@@ -182,25 +184,72 @@ async function share(
 ): Promise<'shared' | 'diverged' | 'gone'> {
   const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: key.hash });
   if (!stored) return 'gone';
+  const sets = new RemoteSets(action, remote, remotePathSets(remote, store, report), remembering(stateOf));
+  if (set && (await sets.haveRival({ key: key.hash, result: stored.bytes }))) return 'diverged';
   const named = [...stored.references, ...blobs].filter(({ size }) => size > 0);
   await upload(named, store.blobs, remote, report);
   const outcome = await remote.putResult(key, stored.bytes);
-  if (set) {
-    const paths = decodePathSet(await readBlob(set, store.blobs));
-    try {
-      await addPathSet(action, paths, remotePathSets(remote, store, report), stateOf);
-    } catch (error) {
-      // The slots of the key are full, and the next ones depend on paths whose state is unknown or refused
-      // here.
-      if (!(error instanceof UnknownState) && !isRefused(error)) throw error;
-    }
-  }
+  if (set) await sets.add(decodePathSet(await readBlob(set, store.blobs)));
   return outcome === 'diverged' ? 'diverged' : 'shared';
 }
 
+/** The path sets of one action at the remote. A path whose state is unknown or refused here is no fault. */
+class RemoteSets {
+  readonly #action: Hash;
+  readonly #remote: Remote;
+  readonly #slots: PathSetStorage;
+  readonly #stateOf: StateOf;
+
+  constructor(action: Hash, remote: Remote, slots: PathSetStorage, stateOf: StateOf) {
+    this.#action = action;
+    this.#remote = remote;
+    this.#slots = slots;
+    this.#stateOf = stateOf;
+  }
+
+  /** True if the remote has a result with other outputs whose path set holds now. */
+  async haveRival(own: { readonly key: Hash; readonly result: Uint8Array }): Promise<boolean> {
+    const action = { hash: this.#action, size: 0 };
+    const admits = (set: PathSet) => this.#hasStates(set);
+    const found = remoteCandidates(action, this.#remote, this.#slots, this.#stateOf, admits);
+    const isFound = await unlessUnknown(hasRival(own, found, ({ key }) => this.#remote.getResult(key)));
+    return isFound ?? false;
+  }
+
+  /** Not added if the slots of the key are full, and the next ones depend on a state that is unknown here. */
+  async add(set: PathSet): Promise<void> {
+    await unlessUnknown(addRemotePathSet(this.#action, set, this.#remote, this.#slots, this.#stateOf));
+  }
+
+  #hasStates(set: PathSet): boolean {
+    if (set.length > OBSERVED.maxForeignPaths) return false;
+    try {
+      for (const seen of set) this.#stateOf(seen);
+      return true;
+    } catch (error) {
+      if (isUnknown(error)) return false;
+      throw error;
+    }
+  }
+}
+
+async function unlessUnknown<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isUnknown(error)) return undefined;
+    throw error;
+  }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof UnknownState || isRefused(error);
+}
+
 /**
- * The state of a path at the time of an earlier run is not recorded. It is needed only if all slots of the
- * key are full; then the remote gets the result but no path set that leads to it.
+ * The state of a path at the time of an earlier run is not recorded. It is needed to compare with other
+ * results, and if all slots of a key are full; then the remote gets the result but no path set that leads to
+ * it.
  */
 class UnknownState extends Error {}
 

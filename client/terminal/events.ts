@@ -10,6 +10,8 @@ export type RunEvent =
   | { readonly type: 'remote-takes-nothing'; readonly why: string }
   | { readonly type: 'hit-unusable'; readonly why: string }
   | { readonly type: 'not-published'; readonly why: string }
+  /** The result is kept on this machine only. */
+  | { readonly type: 'not-shared'; readonly why: string }
   /** The same action produced different outputs before. The first result stays, locally or at the remote. */
   | { readonly type: 'diverged'; readonly where: string }
   /** The command has ended and `results` uploads are still in progress. */
@@ -34,6 +36,8 @@ export type RunEvent =
   | { readonly type: 'state-not-kept'; readonly why: string }
   /** Another run holds the lock of the same output. */
   | { readonly type: 'waiting'; readonly output: string }
+  /** A flag that has a new name was given. */
+  | { readonly type: 'old-flag'; readonly flag: string; readonly now: string }
   | { readonly type: 'stray-link'; readonly path: RelPath }
   | { readonly type: 'secret-declared'; readonly name: string }
   | {

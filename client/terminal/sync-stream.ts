@@ -1,8 +1,9 @@
 // Standard output and standard error, written synchronously.
 // When `write` returns, the bytes are written, so both streams keep their order.
 //
-// process.stdout and process.stderr load Node's streams, which costs 5 ms of a hit.
-// On Bun they write later, so the order of lines on the two streams could change.
+// process.stdout and process.stderr load Node's streams, which costs 5 ms of a hit. So only a terminal's
+// width is asked of them, for a line that may not fit. On Bun they write later, so the order of lines on the
+// two streams could change.
 import { fstatSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { isSystemError } from '../../core/errors.ts';
@@ -35,6 +36,13 @@ export class SyncStream implements Writable {
     const stats = fstatSync(this.#descriptor);
     if (!stats.isCharacterDevice() || stats.rdev === NULL_DEVICE) return false;
     return isPseudoTerminal(stats.rdev) || isatty(this.#descriptor);
+  }
+
+  /** The width of the terminal, or Infinity if this is not one. Asking for it loads Node's streams. */
+  get columns(): number {
+    if (!this.isTTY) return Number.POSITIVE_INFINITY;
+    const { columns } = this.#descriptor === 1 ? process.stdout : process.stderr;
+    return columns || Number.POSITIVE_INFINITY;
   }
 
   /** The last write did not end with a newline. */

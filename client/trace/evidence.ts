@@ -1,20 +1,23 @@
 // Builds the evidence of a watched run: its findings, the Evidence message of its result, and its path set.
 // A later lookup finds the result through that path set.
 import { digestOf } from '../../core/digest.ts';
-import type { Evidence } from '../../core/evidence.ts';
-import type { PathSet } from '../../core/path-set.ts';
+import { type Evidence, proofOf } from '../../core/evidence.ts';
+import { MACHINE, type PathSet } from '../../core/path-set.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
 import { type Finding, READ_KINDS } from '../../hermeticity/verdict/finding.ts';
 import { POLICY_VERSION } from '../../hermeticity/verdict/policy-version.ts';
-import { judge } from '../../hermeticity/verdict/verdict.ts';
+import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
 import type { ScratchFolders } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { OBSERVED } from '../limits.ts';
+import { type FoundTexts, MachineTextSearch } from '../outputs/machine-text.ts';
 import { timeRefusal } from '../path-sets/file-times.ts';
-import { gatherPathSet } from '../path-sets/gather.ts';
+import { type Fact, gatherPathSet } from '../path-sets/gather.ts';
 import { States } from '../path-sets/states.ts';
 import type { KeyedAction } from '../run/key.ts';
+import { withoutInputLinks } from './linked-inputs.ts';
+import { machineFacts, machineTexts } from './machine-facts.ts';
 import { judgeInSandbox } from './sandbox.ts';
 import { declarationOf } from './trace.ts';
 
@@ -30,8 +33,13 @@ export interface RunEvidence {
   readonly evidence: Evidence;
   /** Why the result may depend on file times, if it may. Throws if a path cannot be checked. */
   timeRefusal(): string | undefined;
-  /** Throws if something that the action read changed while it ran. */
-  pathSet(): PathSet;
+  /** Searches the outputs for texts of this machine. */
+  outputSearch(): MachineTextSearch | undefined;
+  /**
+   * `found`: in the outputs. Undefined if nobody watched the run. Throws if something that the action read
+   * changed while it ran.
+   */
+  pathSet(found?: FoundTexts): PathSet | undefined;
 }
 
 /**
@@ -49,21 +57,60 @@ export function isObserved(request: Pick<RunRequest, 'observed' | 'unordered'>, 
 export function buildEvidence(action: KeyedAction, watched: Watched, digests: FileDigests): RunEvidence {
   const { report, folders, where } = watched;
   const verdict =
-    where === 'sandbox' ? judgeInSandbox(action, watched) : judge(report, declarationOf(action, folders));
+    where === 'sandbox'
+      ? judgeInSandbox(action, watched)
+      : judge(accessesOf(report, action), declarationOf(action, folders));
   const findings = verdict.findings.filter((finding) => !isObserved(action.request, finding));
+  const states = new States(action, digests);
   return {
     findings,
     evidence: { ...evidenceOf(report, findings), sandboxed: where === 'sandbox' },
     timeRefusal: () => timeRefusal(action.request, verdict.timedReads),
-    pathSet: () => gatherPathSet(action, verdict, folders, new States(action, digests)),
+    outputSearch: () => new MachineTextSearch(machineTexts(states.machine)),
+    pathSet(found = new Map()) {
+      const facts = [...factsOf(verdict), ...machineFacts(found, action.request.workspace, report)];
+      return gatherPathSet(action, verdict, folders, states, facts);
+    },
   };
+}
+
+function accessesOf(report: TraceReport, { inputs, request }: KeyedAction): TraceReport {
+  const links = inputs.links?.();
+  return links ? withoutInputLinks(report, links, request.workspace) : report;
+}
+
+/**
+ * The evidence of a run that nobody watched, because an earlier attempt showed that it needs rights which a
+ * tracer keeps from it. What a program with other rights does is in no fact.
+ */
+export function evidenceOfRights(action: KeyedAction, { report, folders }: Watched): RunEvidence {
+  const verdict = judge(report, declarationOf(action, folders));
+  const findings = verdict.findings.filter(({ kind }) => kind === 'setuid');
+  const gaps = ['it ran without a tracer'];
+  return {
+    findings,
+    evidence: { ...evidenceOf({ ...report, gaps, accesses: [] }, findings), sandboxed: false },
+    timeRefusal: () => undefined,
+    outputSearch: () => undefined,
+    pathSet: () => undefined,
+  };
+}
+
+const NATIVE_CPU: Fact = { root: MACHINE, path: 'cpu', note: 'which code was compiled for (native)' };
+
+function factsOf({ usesNativeCpu }: Pick<Verdict, 'usesNativeCpu'>): Fact[] {
+  return usesNativeCpu ? [NATIVE_CPU] : [];
 }
 
 function evidenceOf(
   { tracer, gaps, accesses }: TraceReport,
   findings: readonly Finding[],
 ): Omit<Evidence, 'sandboxed'> {
-  const listed = findings.slice(0, OBSERVED.findings);
+  // What no fact stands for comes first, so that the status follows from the findings that are listed.
+  const worst = ['none', 'local', 'compared'].flatMap((proof) =>
+    findings.filter((one) => proofOf(one) === proof),
+  );
+  const listed = worst.slice(0, OBSERVED.findings);
   return {
     tracer: tracer.name,
     tracerVersion: tracer.version,

@@ -1,6 +1,7 @@
 // Runs an action in the sandbox, with the tracer inside, and judges what it read there.
 // The action cannot read an undeclared file, so its path set holds only the installed software that it used.
 import { existsSync } from 'node:fs';
+import { toSystemPath } from '../../core/path.ts';
 import {
   isInstalledSoftware,
   type Mount,
@@ -18,7 +19,8 @@ import {
 } from '../../hermeticity/system/absolute-path.ts';
 import { helperPath, NativeTracer } from '../../hermeticity/trace/native.ts';
 import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
-import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
+import type { Finding, FindingKind } from '../../hermeticity/verdict/finding.ts';
+import { OTHER_PROCESSES } from '../../hermeticity/verdict/kernel-files.ts';
 import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
 import { actualEnvironment, type ScratchFolders, searchPathOf } from '../action/environment.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
@@ -26,7 +28,7 @@ import { type Launch, type Launcher, launchDirectly } from '../process/launch.ts
 import type { KeyedAction } from '../run/key.ts';
 import type { Report } from '../terminal/events.ts';
 import type { Watched } from './evidence.ts';
-import { toolPaths, tracedBy } from './trace.ts';
+import { textOf, toolPaths, tracedBy } from './trace.ts';
 import { isNoTracer, type MaybeWatched } from './watch.ts';
 
 const WORKSPACE = absPath(SANDBOX.workspace);
@@ -113,24 +115,35 @@ function mountsFor({ request, tools }: KeyedAction, { bin }: ScratchFolders): Mo
   ];
 }
 
-/** The kinds of findings that can still occur in a sandbox. */
-const POSSIBLE: ReadonlySet<FindingKind> = new Set(['time', 'random', 'io_uring', 'survivor']);
+/** The kinds of findings that can still occur in a sandbox. It shows no other processes. */
+const POSSIBLE: ReadonlySet<FindingKind> = new Set(['host', 'time', 'random', 'io_uring', 'survivor']);
 
-export function judgeInSandbox(
-  action: KeyedAction,
-  { report, folders }: Watched,
-): Pick<Verdict, 'findings' | 'readSet' | 'timedReads' | 'written'> {
+function isPossible({ kind, detail }: Finding): boolean {
+  return POSSIBLE.has(kind) && detail !== OTHER_PROCESSES;
+}
+
+type SandboxVerdict = Omit<Verdict, 'hermetic' | 'complete'>;
+
+export function judgeInSandbox(action: KeyedAction, { report, folders }: Watched): SandboxVerdict {
   const mounts = mountsFor(action, folders);
-  const { findings, readSet: looks } = judge(report, declarationIn(action, mounts));
+  const { kernelFacts, ...verdict } = judge(report, declarationIn(action, mounts));
   return {
-    findings: findings.filter(({ kind }) => POSSIBLE.has(kind)),
-    readSet: looks.flatMap((look) => {
+    findings: verdict.findings.filter(isPossible),
+    kernelFacts: new Set([...kernelFacts].filter((name) => !isSandboxesOwn(name))),
+    libraries: verdict.libraries,
+    readSet: verdict.readSet.flatMap((look) => {
       const path = machinePath(look.path, mounts);
       return path === undefined ? [] : [{ ...look, path }];
     }),
     timedReads: [],
     written: new Set(),
+    usesNativeCpu: verdict.usesNativeCpu,
   };
+}
+
+/** The sandbox has its own mounts, control groups, network and host name, and no /sys. */
+function isSandboxesOwn(kernelFile: string): boolean {
+  return /^\/(?:sys|proc\/self|proc\/sys\/(?:net|kernel\/(?:host|domain)name))(?:\/|$)/.test(kernelFile);
 }
 
 /** Undefined for a path that exists only in the sandbox. */
@@ -150,10 +163,11 @@ function declarationIn({ request, environment, inputs }: KeyedAction, mounts: re
     covers: () => true,
     growsIn: () => true,
     namesIn: () => [],
-    textOf: () => '',
+    textOf: (path) => textOf(toSystemPath(request.workspace, path)),
     outputs: request.outputs,
     scratch: [SANDBOX.home, SANDBOX.tmp].map(absPath),
     tools: mounts.map(({ at }) => at),
     searchPath: searchPathOf(environment),
+    variables: environment.map(({ value }) => value),
   };
 }

@@ -1,8 +1,9 @@
 // Runs an action under a tracer, and translates its declaration into the terms of hermeticity/.
 import { readFileSync, realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { AssayError } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
-import { type AbsPath, absPath } from '../../hermeticity/system/absolute-path.ts';
+import { type AbsPath, absPath, FILESYSTEM_ROOT } from '../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
 import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
@@ -14,6 +15,7 @@ import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { listFolder } from '../files/list-folder.ts';
 import { Coverage } from '../inputs/coverage.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
+import { Homes } from '../path-sets/homes.ts';
 import { type CommandEnd, endOf, type Launcher, onStop } from '../process/launch.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Tool } from '../tools/tools.ts';
@@ -77,15 +79,32 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: ScratchFo
     textOf: (path) => textOf(toSystemPath(request.workspace, path)),
     outputs: request.outputs,
     scratch: [home, tmp, ...statePaths(request)].map(absPath),
+    ...temporaryFolder(action),
     tools: [
       ...tools.flatMap((tool) => toolPaths(tool, keepOut)),
+      ...new Homes().ownSoftware(absPath(request.workspace)).map(({ folder }) => folder),
       ...(bin === undefined ? [] : [absPath(bin)]),
     ],
+    trees: [...(action.inputs.links?.().trees.values() ?? [])],
     searchPath: searchPathOf(environment),
+    variables: environment.map(({ value }) => value),
   };
 }
 
-function textOf(file: Buffer | string): string {
+/** The TMPDIR that the action declares, without links. */
+function temporaryFolder({ request, environment }: KeyedAction): Pick<Declaration, 'temporary'> {
+  const declared = environment.find(({ name }) => name === 'TMPDIR')?.value ?? '';
+  if (declared === '') return {};
+  const folder = resolve(request.workspace, request.workingDirectory, declared);
+  try {
+    const temporary = absPath(realpathSync(folder));
+    return temporary === FILESYSTEM_ROOT ? {} : { temporary };
+  } catch {
+    return {};
+  }
+}
+
+export function textOf(file: Buffer | string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {

@@ -1,6 +1,8 @@
 // Chooses how a command is watched: by the native tracer, else by strace, else not at all.
 // If no tracer works, the run reports it and goes on unwatched; with --hermetic=strict it fails.
 import { AssayError } from '../../core/errors.ts';
+import { readable } from '../../hermeticity/system/absolute-path.ts';
+import type { PathAccess, TraceReport } from '../../hermeticity/trace/access.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
 import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
 import type { ScratchFolders } from '../action/environment.ts';
@@ -40,6 +42,20 @@ export function watchedLauncher(
     report({ type: 'unwatched', why });
     return launchDirectly(launch);
   }
+}
+
+/** What a command did that does not work under a tracer, or cannot be followed; undefined for none. */
+export function untraceable(report: TraceReport): string | undefined {
+  const [gap] = report.gaps;
+  const program = lackingRights(report);
+  return gap ?? (program && `${readable(program.path)} lacked the rights of its file: ${program.withheld}`);
+}
+
+/** The first program that lacked the rights of its file, because it was traced. */
+export function lackingRights({ accesses }: TraceReport): PathAccess | undefined {
+  return accesses.find(
+    (access): access is PathAccess => access.kind === 'exec' && access.withheld !== undefined,
+  );
 }
 
 const NOT_UTF_8 = 'the path of the workspace is not UTF-8';

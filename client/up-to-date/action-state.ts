@@ -30,7 +30,7 @@ import type { KeyedAction } from '../run/key.ts';
 import { isUnchanged, type ToolStamp, toolStamps } from '../tools/tool-stamp.ts';
 import { invalidatorsOf } from './invalidators.ts';
 
-const MAGIC = 'assay-action-3';
+const MAGIC = 'assay-action-5';
 
 export interface UpToDateHit extends HitRecord {
   readonly key: Hash;

@@ -1,10 +1,24 @@
 // What invalidates every recorded state: another version of Assay or of the key, another platform, another
-// PATH.
+// PATH, another machine, user or home.
+// The machine is known by its host name and by the kernel's boot id: the same boot has the same processors.
+import { readFileSync } from 'node:fs';
+import { hostname, release } from 'node:os';
 import { KEY_VERSION } from '../../core/key-version.ts';
 import { VERSION } from '../../core/version.ts';
 import type { Variables } from '../action/environment.ts';
 import { platformProperties } from '../action/platform.ts';
 
-export function invalidatorsOf({ PATH = '' }: Variables): string {
-  return JSON.stringify([VERSION, KEY_VERSION, platformProperties(), PATH]);
+export function invalidatorsOf({ PATH = '', HOME = '' }: Variables): string {
+  const user = [process.getuid?.(), HOME];
+  const machine = [hostname(), release(), bootId()];
+  return JSON.stringify([VERSION, KEY_VERSION, platformProperties(), PATH, user, machine]);
+}
+
+/** Empty without /proc. */
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1');
+  } catch {
+    return '';
+  }
 }

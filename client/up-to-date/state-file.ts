@@ -14,7 +14,7 @@ import { AbsentPaths, type PathStats } from './absent-paths.ts';
 import { invalidatorsOf } from './invalidators.ts';
 import { packRows, type RowRanges } from './row-ranges.ts';
 
-const MAGIC = 'assay-graph-7';
+const MAGIC = 'assay-graph-9';
 
 /** Every folder of an output counts as listed: a file that was added to it is not an output. */
 const NO_FOLDERS: ReadonlySet<string> = new Set();
@@ -29,8 +29,10 @@ export interface StepState {
   readonly address: Hash;
   readonly result: Hash;
   readonly commandMs: number;
-  readonly standing: EvidenceStatus;
+  readonly status: EvidenceStatus;
   readonly log: Log;
+  /** A HitReceipt as JSON: most runs do not need it. */
+  readonly receipt: string;
   /** Digests of the step's definition and of the values of its variables, which may be secret. */
   readonly definition: string;
   readonly variables: string;

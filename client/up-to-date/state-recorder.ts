@@ -16,6 +16,7 @@ import type { InPlaceCheck } from '../outputs/in-place.ts';
 import type { Cache } from '../run/caches.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Log } from '../run/log.ts';
+import type { HitReceipt } from '../run/receipt.ts';
 import { toolStamps } from '../tools/tool-stamp.ts';
 import { type GraphState, logOf } from './graph-state.ts';
 import { type StepState, type WrittenStep, writeStateFile } from './state-file.ts';
@@ -30,6 +31,8 @@ export interface StateRecorderOptions {
   readonly state: GraphState | undefined;
   /** The files that the configuration was read from, and when; undefined if the recorded one is unchanged. */
   readonly config?: ReadConfig | undefined;
+  /** Somebody asked for the receipts of hits. */
+  readonly wantsReceipts?: boolean;
 }
 
 /** The recorded result of a step: everything that it depends on is unchanged. */
@@ -38,6 +41,8 @@ export interface RecordedResult {
   /** The key under which the result is stored, and the digest of the result. */
   readonly address: Hash;
   readonly result: Hash;
+  /** If somebody asked for it. */
+  readonly receipt?: HitReceipt | undefined;
   /** An output is absent. */
   readonly lacksOutputs?: boolean;
   /** Set if the outputs are in place too: the step is up to date. */
@@ -58,13 +63,16 @@ export class StateRecorder {
   }
 
   lookup(step: Step): RecordedResult | undefined {
-    const { state, config, steps } = this.#options;
+    const { state, config, steps, wantsReceipts } = this.#options;
     const hit = state?.lookup(step, config && (() => definitionOf(step, steps)));
     if (!hit) return undefined;
     const { key, address, result } = hit;
+    const receipt: HitReceipt | undefined =
+      wantsReceipts && hit.receipt !== '' ? JSON.parse(hit.receipt) : undefined;
+    const known = { key, address, result, receipt };
     if (state?.isInPlace(hit))
-      return { key, address, result, inPlace: { end: endOf(step, hit), log: logOf(hit) } };
-    return { key, address, result, lacksOutputs: state?.lacksOutputs(hit) ?? false };
+      return { ...known, inPlace: { end: endOf(step, hit, receipt), log: logOf(hit) } };
+    return { ...known, lacksOutputs: state?.lacksOutputs(hit) ?? false };
   }
 
   /** The step's command ran, or its outputs were written: any recorded path may have changed. */
@@ -107,8 +115,9 @@ export class StateRecorder {
       address,
       result,
       commandMs: hit.commandMs,
-      standing: hit.standing,
+      status: hit.status,
       log: hit.log,
+      receipt: hit.receipt ? JSON.stringify(hit.receipt) : '',
       definition: definitionOf(step, steps),
       variables: variablesDigest(step.env, caller),
       tools: toolStamps([...step.tools, ...step.programs], action, asked.caller.PATH ?? ''),
@@ -140,8 +149,12 @@ export class StateRecorder {
   }
 }
 
-function endOf({ id: step }: Step, { key, commandMs, standing }: WrittenStep): StepEnd {
-  return { ...IN_PLACE, step, key, commandMs, standing };
+function endOf(
+  { id: step }: Step,
+  { key, commandMs, status }: WrittenStep,
+  receipt: HitReceipt | undefined,
+): StepEnd {
+  return { ...IN_PLACE, step, key, commandMs, status, ...(receipt && { receipt }) };
 }
 
 const IN_PLACE = {

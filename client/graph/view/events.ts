@@ -3,6 +3,7 @@
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import type { Outcome } from '../../history/history.ts';
 import type { StreamName } from '../../run/log.ts';
+import type { HitReceipt } from '../../run/receipt.ts';
 
 export const EVENTS_VERSION = 1;
 
@@ -28,8 +29,10 @@ export interface StepEnd {
   /** The duration of the command when it ran, and of this step now. */
   readonly commandMs: number;
   readonly elapsedMs: number;
-  /** The status of the evidence (docs/HERMETICITY.md): clean, marked or unwatched. */
-  readonly standing?: EvidenceStatus;
+  /** The status of the evidence (docs/HERMETICITY.md): declared, observed, unproven or unwatched. */
+  readonly status?: EvidenceStatus;
+  /** For a hit, if the run was asked for receipts: whose run made the result, and what was compared. */
+  readonly receipt?: HitReceipt;
   /** Why the result was not stored; absent if it was. */
   readonly notPublished?: string;
   /** What to do about a failure that is not the command's. */

@@ -1,5 +1,7 @@
 // The view for a terminal: finished steps scroll by, one line each. Running steps are redrawn below them.
+import { wrapLine } from '../../../core/cli/layout.ts';
 import { GRAPH } from '../../limits.ts';
+import { receiptText } from '../../run/receipt.ts';
 import { duration, sendingText } from '../../run/reporter.ts';
 import type { Colour } from '../../terminal/colour.ts';
 import type { Writable } from '../../terminal/sync-stream.ts';
@@ -13,6 +15,8 @@ export interface LiveViewOptions {
   readonly logs: LogMode;
   readonly totals: RunTotals;
   readonly colour: Colour;
+  /** Print the receipts of hits. */
+  readonly verbose: boolean;
   columns(): number;
   now(): number;
 }
@@ -76,7 +80,9 @@ export class LiveView {
 
   #finish(end: StepEnd): void {
     this.#running.delete(end.step);
-    this.#print(stepLine(end, this.#options.colour, false));
+    const { colour, verbose } = this.#options;
+    this.#print(stepLine(end, colour, false));
+    if (verbose && end.receipt) this.#print(`  ${receiptText(end.receipt)}`);
     if (this.#logs.wants(end.step, end.outcome === 'failed')) this.#logs.print(end.step);
     this.#logs.forget(end.step);
   }
@@ -85,11 +91,18 @@ export class LiveView {
     clearInterval(this.#timer);
     this.#erase();
     const { totals, colour } = this.#options;
-    for (const line of summaryLines(summary, totals.ends, colour)) this.#options.screen.write(`${line}\n`);
+    for (const line of summaryLines(summary, totals.ends, colour))
+      this.#options.screen.write(this.#wrapped(line));
   }
 
   #print(line: string): void {
-    this.#above(() => this.#options.screen.write(`${line}\n`));
+    this.#above(() => this.#options.screen.write(this.#wrapped(line)));
+  }
+
+  /** Breaks a long line between words and indents the rest. Ends with a newline. */
+  #wrapped(line: string): string {
+    const indent = line.search(/\S|$/) + 2;
+    return `${wrapLine(line, this.#options.columns(), ' '.repeat(indent))}\n`;
   }
 
   /** Erases the drawn lines and writes in their place. The next timer tick draws them again. */

@@ -1,6 +1,7 @@
 // The view for log files and pipes: a line for each finished step, its log as --logs asks, a summary. In a CI
 // system with groups, a step's log folds under its line, and all goes to one stream to keep the order.
 
+import { receiptText } from '../../run/receipt.ts';
 import { sendingText } from '../../run/reporter.ts';
 import { plain } from '../../terminal/colour.ts';
 import type { CiSyntax } from './ci.ts';
@@ -14,6 +15,8 @@ export interface PlainViewOptions {
   readonly logs: LogMode;
   readonly totals: RunTotals;
   readonly ci?: CiSyntax | undefined;
+  /** Print the receipts of hits. */
+  readonly verbose: boolean;
   now(): number;
 }
 
@@ -44,12 +47,13 @@ export class PlainView {
   }
 
   #finish(end: StepEnd): void {
-    const { ci, now } = this.#options;
+    const { ci, now, verbose } = this.#options;
     const failed = end.outcome === 'failed';
     const line = stepLine(end, plain, true);
     const hasLog = this.#logs.wants(end.step, failed);
     if (hasLog && ci) this.#print(ci.groupStart(line, now(), failed));
     else this.#print(`assay: ${line}\n`);
+    if (verbose && end.receipt) this.#print(`assay: ${end.step}: ${receiptText(end.receipt)}\n`);
     if (hasLog) this.#logs.print(end.step);
     if (hasLog && ci) this.#print(ci.groupEnd(line, now()));
     if (failed && ci) this.#print(ci.annotate(end));

@@ -1,9 +1,10 @@
 // The file of --summary: Markdown if its name ends in .md, else JSON. Errors appear before anything runs.
 // Only an earlier summary is overwritten, because the name may be a typing error.
-import { closeSync, constants, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { usage } from '../../../core/cli/command.ts';
 import { messageOf } from '../../../core/errors.ts';
+import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
 import { EVENTS_VERSION, type GraphSummary, type StepEnd } from './events.ts';
 import { MARKDOWN_BEGINS, markdownOf } from './markdown.ts';
 
@@ -11,7 +12,7 @@ const JSON_BEGINS = /^\{\n {2}"version": \d+,\n {2}"steps": \d/;
 
 export function prepareSummary(file: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file));
     // A pipe is opened once, at the end: its reader would take an early close for the end of file.
     if (statSync(file, { throwIfNoEntry: false })?.isFile() !== false) closeSync(openSync(file, 'a'));
     refuseOtherContent(file);

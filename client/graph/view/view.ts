@@ -6,6 +6,7 @@ import type { Variables } from '../../action/environment.ts';
 import { warningText } from '../../run/reporter.ts';
 import { colourFor } from '../../terminal/colour.ts';
 import type { RunEvent } from '../../terminal/events.ts';
+import { ownLine } from '../../terminal/own-line.ts';
 import { SyncStream, type Writable } from '../../terminal/sync-stream.ts';
 import { BufferedStreams } from './buffered-streams.ts';
 import { ciSyntax } from './ci.ts';
@@ -43,7 +44,7 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
     },
     warn(event) {
       if (event.type !== 'transfer' && event.type !== 'not-published' && event.type !== 'sending')
-        streams.stderr.write(`assay: ${warningText(event)}\n`);
+        streams.stderr.write(ownLine(warningText(event), stderr));
     },
     finish(summary) {
       streams.flush();
@@ -68,13 +69,15 @@ function chooseView(
   if (flags.given('json')) return new JsonView(streams.stdout);
   const isLive = isTerminal && variables.TERM !== 'dumb' && !variables.CI;
   const logs = logMode(flags.text('logs'), isLive);
-  if (!isLive) return new PlainView({ streams, logs, totals, ci: ciSyntax(variables), now });
+  const verbose = flags.given('verbose');
+  if (!isLive) return new PlainView({ streams, logs, totals, ci: ciSyntax(variables), verbose, now });
   const columns = () => process.stderr.columns || 80;
   return new LiveView({
     screen: streams.stderr,
     logs,
     totals,
     colour: colourFor(true, variables),
+    verbose,
     columns,
     now,
   });

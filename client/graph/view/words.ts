@@ -20,7 +20,7 @@ function outcomeText(end: StepEnd, colour: Colour, key: string): string {
   switch (outcome) {
     case 'hit-local':
     case 'hit-remote': {
-      const kind = `${outcome === 'hit-local' ? 'local' : 'remote'}${end.standing === 'marked' ? ', marked' : ''}`;
+      const kind = `${outcome === 'hit-local' ? 'local' : 'remote'}${end.status === 'unproven' ? ', unproven' : ''}`;
       const restored = end.outputsWritten === 0 ? '' : `, ${counted(end.outputsWritten, 'output')} restored`;
       return `${colour('green', `hit (${kind})`)}${key}${restored}${savedText(commandMs - elapsedMs)}`;
     }

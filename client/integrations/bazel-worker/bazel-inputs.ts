@@ -7,6 +7,7 @@ import { parseRelPath, type RelPath, toSystemPath } from '../../../core/path.ts'
 import { type Entry, encodeDirectories } from '../../../core/tree.ts';
 import type { FileDigests } from '../../files/file-digest.ts';
 import { rowOf, type StatRow, sameRow } from '../../files/stat-table.ts';
+import { findInputLinks, type InputLinks } from '../../inputs/input-links.ts';
 import type { InputSource, Inputs } from '../../inputs/inputs.ts';
 
 /** @bazel/worker's form of a request's inputs: the digest's hex text, encoded as hex again. */
@@ -20,6 +21,7 @@ export function bazelInputs(sent: SentInputs, workspace: string, digests: FileDi
   const known = Object.entries(sent).map(([path, digest]) => knownFile(path, digest, workspace));
   const entries = known.map(({ entry }) => entry);
   const encoded = encodeDirectories(entries);
+  let links: InputLinks | undefined;
   const inputs: Inputs = {
     root: encoded.root,
     strayLinks: [],
@@ -27,6 +29,13 @@ export function bazelInputs(sent: SentInputs, workspace: string, digests: FileDi
     entries: () => entries,
     statRows: () => new Map(known.map(({ entry, row }) => [entry.path, row])),
     existenceOnly: () => new Set(),
+    links() {
+      links ??= findInputLinks(
+        entries.map(({ path }) => path),
+        workspace,
+      );
+      return links;
+    },
   };
   return {
     read: () => inputs,

@@ -1,8 +1,9 @@
-// The worker loop, by @bazel/worker: one request at a time. Standard output belongs to Bazel. Text on
-// process.stderr during a request becomes the output of its response.
+// The worker loop, by @bazel/worker: one request at a time, each answered once. Standard output belongs to
+// Bazel. Text on process.stderr during a request becomes the output of its response.
 import { Readable } from 'node:stream';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import type { SentInputs } from './bazel-inputs.ts';
+import { Cancellations } from './cancellations.ts';
 import { frames } from './frames.ts';
 
 export interface WorkResponse {
@@ -10,18 +11,26 @@ export interface WorkResponse {
   readonly output: Buffer;
 }
 
-export type AnswerRequest = (args: readonly string[], inputs: SentInputs) => Promise<WorkResponse>;
+/** `signal` aborts when Bazel cancels the request. */
+export type AnswerRequest = (
+  args: readonly string[],
+  inputs: SentInputs,
+  signal: AbortSignal,
+) => Promise<WorkResponse>;
 
 /** Ends when Bazel closes standard input. */
 export async function serveBazel(answer: AnswerRequest): Promise<void> {
-  const whole = Readable.from(frames(process.stdin));
+  const cancellations = new Cancellations();
+  const whole = Readable.from(cancellations.filter(frames(process.stdin)));
   Object.defineProperty(process, 'stdin', { value: whole });
   // @bazel/worker would call V8's gc after every request; Bun has none, and Assay needs none.
   globalThis.gc ??= async () => {};
   const { runWorkerLoop } = await import('@bazel/worker');
   const conversation = runWorkerLoop(async (args, inputs) => {
     try {
-      const { succeeded, output } = await answer(args, inputs);
+      const signal = cancellations.nextRequest();
+      if (signal.aborted) return false;
+      const { succeeded, output } = await answer(args, inputs, signal);
       if (output.length > 0) process.stderr.write(output);
       return succeeded;
     } catch (error) {

@@ -3,7 +3,13 @@
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { isWithin, ROOT } from '../../../core/path.ts';
 import { checkText, type Variables } from '../../action/environment.ts';
-import { type DeclaredVariable, REQUEST_DEFAULTS, type RunRequest } from '../../action/request.ts';
+import {
+  type DeclaredVariable,
+  type Hermetic,
+  type KeepUnproven,
+  REQUEST_DEFAULTS,
+  type RunRequest,
+} from '../../action/request.ts';
 import type { InputSource } from '../../inputs/inputs.ts';
 import type { Cache } from '../../run/caches.ts';
 import { execute } from '../../run/execute.ts';
@@ -21,6 +27,8 @@ export interface WorkerOptions {
   readonly outputFlags: readonly string[];
   readonly variables: readonly DeclaredVariable[];
   readonly tools: readonly string[];
+  readonly hermetic: Hermetic;
+  readonly keepUnproven: KeepUnproven;
   readonly cache: Cache;
   readonly caller: Variables;
   readonly report: Report;
@@ -40,10 +48,11 @@ export async function work(
   sent: readonly string[],
   inputs: SentInputs,
   worker: WorkerOptions,
+  signal?: AbortSignal,
 ): Promise<WorkResult> {
   worker.cache.tools.forget(); // a worker lives for hours, and tools may change
   const output = new OutputBuffer();
-  const context = { ...worker, stdout: output, stderr: output };
+  const context = { ...worker, stdout: output, stderr: output, signal };
   const request = requestOf(sent, worker);
   const source = sourceOf(inputs, request, worker);
   if (typeof source !== 'string') {
@@ -52,13 +61,14 @@ export async function work(
     return { exitCode: summary.exitCode, output: output.bytes(), summary };
   }
   const nothing = bazelInputs(NO_INPUTS, worker.workspace, worker.cache.digests);
-  const action = keyOf(request, { ...context, cache: { ...worker.cache, inputs: nothing } });
+  const unwatched = { ...request, hermetic: 'off' } as const;
+  const action = keyOf(unwatched, { ...context, cache: { ...worker.cache, inputs: nothing } });
   const { exitCode } = await execute(action, context);
   return { exitCode, output: output.bytes(), uncached: source };
 }
 
 function requestOf(sent: readonly string[], worker: WorkerOptions): RunRequest {
-  const { workspace, command, variables, tools } = worker;
+  const { workspace, command, variables, tools, hermetic, keepUnproven } = worker;
   const { args, outputs } = namedOutputs(sent, worker.outputFlags);
   return {
     workspace,
@@ -71,8 +81,9 @@ function requestOf(sent: readonly string[], worker: WorkerOptions): RunRequest {
     tools,
     cacheFailures: false,
     ...REQUEST_DEFAULTS,
-    /* Bazel lays out inputs as links to other folders, and watches them itself. */
-    hermetic: 'off',
+    hermetic,
+    keepUnproven,
+    layout: 'bazel',
   };
 }
 

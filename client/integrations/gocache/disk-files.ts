@@ -11,7 +11,6 @@ import {
   accessSync,
   constants,
   lstatSync,
-  mkdirSync,
   readdirSync,
   rmSync,
   type Stats,
@@ -23,6 +22,7 @@ import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Digest, parseHash } from '../../../core/digest.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
+import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../../hermeticity/system/temporary-folder.ts';
 import { STORE } from '../../../store/limits.ts';
 import type { Content } from '../../../store/store.ts';
@@ -98,7 +98,7 @@ export class DiskFiles {
   /** Renames the content to its hash and returns the path. */
   async keep({ digest, path }: Received): Promise<string> {
     const place = this.#pathOf(digest);
-    mkdirSync(join(this.#folder, digest.hash.slice(0, 2)), { recursive: true });
+    makeFolder(join(this.#folder, digest.hash.slice(0, 2)));
     await rename(path, place);
     return place;
   }

@@ -1,6 +1,5 @@
 // Verifies a whole store: every blob against its SHA-256, every result for missing blobs, some results by a
 // restore. Damaged blobs are fetched again from the remote. An interrupted verify resumes where it stopped.
-import { existsSync, readdirSync } from 'node:fs';
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { openDiskStore } from '../../../store/open.ts';
@@ -8,6 +7,7 @@ import { ScrubJournal } from '../../../store/scrub/journal.ts';
 import { newProgress, type ScrubProgress, scrub } from '../../../store/scrub/scrub.ts';
 import { Throttle } from '../../../store/scrub/throttle.ts';
 import type { ResultAddress, Store } from '../../../store/store.ts';
+import { refuseIfNoStore } from '../../local-store/store-folder.ts';
 import type { Remote } from '../../remote/remote.ts';
 import { Sample } from './sample.ts';
 import { type TestRestore, testRestore } from './test-restore.ts';
@@ -38,7 +38,7 @@ export async function verify(
   request: VerifyRequest,
   onProgress: (scrubbed: ScrubProgress) => void,
 ): Promise<Verified> {
-  refuseIfNone(request.storeFolder);
+  refuseIfNoStore(request.storeFolder);
   const store = await openDiskStore({ directory: request.storeFolder });
   try {
     const journal = new ScrubJournal(request.storeFolder, Date.now);
@@ -64,12 +64,6 @@ export async function verify(
   } finally {
     await store.close();
   }
-}
-
-/** Checked first, because opening would create a store. */
-function refuseIfNone(folder: string): void {
-  const isThere = existsSync(folder) && readdirSync(folder).some((name) => /^v\d+$/.test(name));
-  if (!isThere) throw new AssayError('ASSAY_NO_STORE', `${folder} holds no store`);
 }
 
 function inspectionOf(store: Store) {

@@ -26,6 +26,9 @@ export class GrpcFault extends Error {
 /** The call ended without a complete response. */
 export class BrokenCall extends Error {}
 
+/** Something between the client and a gRPC server answered, or a server without gRPC. */
+export class HttpAnswer extends BrokenCall {}
+
 export interface ChannelOptions {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -188,7 +191,7 @@ function checkStatus(headers: ReadonlyMap<string, string>, broken: unknown): voi
   if (code === GRPC_STATUS.OK) return;
   if (Number.isInteger(code)) throw new GrpcFault(code, decodeText(headers.get('grpc-message') ?? ''));
   const status = headers.get(constants.HTTP2_HEADER_STATUS);
-  if (status !== undefined && status !== '200') throw new BrokenCall(`it answered HTTP ${status}`);
+  if (status !== undefined && status !== '200') throw new HttpAnswer(`it answered HTTP ${status}`);
   throw new BrokenCall(broken ? messageOf(broken) : 'it ended without a status', { cause: broken });
 }
 

@@ -1,7 +1,7 @@
 // A remote over gRPC: any cache server of the Remote Execution API. Small blobs travel in batches.
 
 import { concurrently } from '../../../core/concurrently.ts';
-import type { Digest } from '../../../core/digest.ts';
+import type { Digest, Hash } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { GRPC_STATUS } from '../../../core/grpc/status.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
@@ -10,7 +10,9 @@ import { VERSION } from '../../../core/version.ts';
 import type { Content } from '../../../store/store.ts';
 import { GRPC_REMOTE, REMOTE } from '../../limits.ts';
 import { authorization } from '../authorization.ts';
+import { InlinedBlobs } from '../inlined-blobs.ts';
 import {
+  type FoundResult,
   type KeepBlob,
   missingBlobFault,
   type OnBlobPresent,
@@ -18,6 +20,7 @@ import {
   type Remote,
   RemoteFault,
   type RemoteOptions,
+  type ResultCandidate,
   WriteRefused,
 } from '../remote.ts';
 import { WaitBudget } from '../wait-budget.ts';
@@ -37,7 +40,10 @@ class GrpcRemote implements Remote {
   readonly #channel: Channel;
   readonly #services: Services;
   #capabilities: Promise<Capabilities> | undefined;
+  readonly #inlinedBlobs = new InlinedBlobs();
   #takesWrites = true;
+  /** Undefined before the first question. */
+  #keepsLists: boolean | undefined;
 
   constructor({ url, token, now }: RemoteOptions) {
     this.#budget = new WaitBudget(now);
@@ -67,11 +73,46 @@ class GrpcRemote implements Remote {
     return this.#attempt(() => this.#services.getResult(key));
   }
 
+  namespaceOf(key: Hash): string | undefined {
+    return this.#services.namespaces.get(key);
+  }
+
   putResult(key: Digest, result: Uint8Array): Promise<'stored' | 'diverged'> {
     return this.#write(result.length, () => this.#services.putResult(key, result));
   }
 
+  async listPathSets(action: Hash): Promise<readonly Uint8Array[] | undefined> {
+    if (this.#keepsLists === false) return undefined;
+    // Blobs need the capabilities later; asking now saves a round trip. A fault ends the call below, too.
+    this.#knownCapabilities().catch(() => {});
+    const sets = await this.#attempt(() => this.#services.listPathSets(action));
+    this.#keepsLists = sets !== undefined;
+    return sets;
+  }
+
+  async findResult(action: Hash, candidates: readonly ResultCandidate[]): Promise<FoundResult | undefined> {
+    const found = await this.#attempt(() => this.#services.findResult(action, candidates));
+    return found && { key: found.key, result: this.#inlinedBlobs.receive(found.answer) };
+  }
+
+  async addPathSet(action: Hash, set: Hash): Promise<boolean> {
+    if (this.#keepsLists === undefined) await this.listPathSets(action);
+    if (!this.#keepsLists) return false;
+    await this.#write(0, () => this.#services.addPathSet(action, set));
+    return true;
+  }
+
   async getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
+    const others: Digest[] = [];
+    for (const digest of digests) {
+      const inlined = this.#inlinedBlobs.take(digest.hash);
+      if (inlined) await keep(digest, inlined);
+      else others.push(digest);
+    }
+    if (others.length > 0) await this.#getOthers(others, keep);
+  }
+
+  async #getOthers(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
     const { maxBatchBytes } = await this.#knownCapabilities();
     await concurrently(planTransfers(digests, maxBatchBytes), REMOTE.concurrency, async (shipment) => {
       if ('batch' in shipment) await this.#getBatch(shipment.batch, keep);

@@ -1,8 +1,11 @@
-// The calls of the Remote Execution API that a cache client makes. Every response is decoded to its last byte
-// or rejected (core/message.ts): a malformed message is a fault.
-import { type Digest, parseDigest, toWire } from '../../../core/digest.ts';
+// The calls of the Remote Execution API that a cache client makes, and those of path sets. Every response is
+// decoded to its last byte or rejected (core/message.ts): a malformed message is a fault.
+import { type Digest, type Hash, parseDigest, toWire } from '../../../core/digest.ts';
 import { GRPC_STATUS } from '../../../core/grpc/status.ts';
 import { decodeStrict, type Shape } from '../../../core/message.ts';
+import { NAMESPACE_HEADER } from '../../../core/namespace.ts';
+import { PATH_SETS_SERVICE } from '../../../core/path-set.ts';
+import { AddPathSetRequest, ListPathSetsRequest } from '../../../core/proto/generated/assay.ts';
 import {
   QueryWriteStatusRequest,
   QueryWriteStatusResponse,
@@ -26,8 +29,9 @@ import {
   UpdateActionResultRequest,
 } from '../../../core/proto/generated/reapi-services.ts';
 import { decodeResult } from '../../../core/result.ts';
-import { OUTCOME_HEADER, RemoteFault } from '../remote.ts';
-import { type Channel, GrpcFault } from './channel.ts';
+import { decodeFound, decodeSets, encodeFind } from '../path-set-messages.ts';
+import { OUTCOME_HEADER, RemoteFault, type ResultCandidate } from '../remote.ts';
+import { type Channel, GrpcFault, HttpAnswer } from './channel.ts';
 
 const CACHE = 'build.bazel.remote.execution.v2.ActionCache';
 const CONTENT = 'build.bazel.remote.execution.v2.ContentAddressableStorage';
@@ -59,6 +63,8 @@ export interface Capabilities {
 export class Services {
   readonly #channel: Channel;
   readonly #instance: string;
+  /** Where the server found each result, if it said so. */
+  readonly namespaces = new Map<Hash, string>();
 
   constructor(channel: Channel, instance: string) {
     this.#channel = channel;
@@ -78,6 +84,11 @@ export class Services {
     };
   }
 
+  #noteNamespace(key: Hash, headers: ReadonlyMap<string, string>): void {
+    const namespace = headers.get(NAMESPACE_HEADER);
+    if (namespace !== undefined) this.namespaces.set(key, namespace);
+  }
+
   async getResult(key: Digest): Promise<Uint8Array | undefined> {
     const message = GetActionResultRequest.encode({
       instanceName: this.#instance,
@@ -88,7 +99,9 @@ export class Services {
       digestFunction,
     }).finish();
     try {
-      return await this.#channel.unary(`${CACHE}/GetActionResult`, message);
+      return await this.#channel.unary(`${CACHE}/GetActionResult`, message, (headers) =>
+        this.#noteNamespace(key.hash, headers),
+      );
     } catch (error) {
       if (error instanceof GrpcFault && error.code === GRPC_STATUS.NOT_FOUND) return undefined;
       throw error;
@@ -107,6 +120,37 @@ export class Services {
       outcome = headers.get(OUTCOME_HEADER);
     });
     return outcome === 'diverged' ? outcome : 'stored';
+  }
+
+  /** Undefined if the server has no such method. */
+  async listPathSets(action: Hash): Promise<readonly Uint8Array[] | undefined> {
+    const message = ListPathSetsRequest.encode({ instanceName: this.#instance, key: action }).finish();
+    try {
+      return decodeSets(await this.#channel.unary(`${PATH_SETS_SERVICE}/List`, message));
+    } catch (error) {
+      if (error instanceof HttpAnswer || (error instanceof GrpcFault && !isPassing(error.code)))
+        return undefined;
+      throw error;
+    }
+  }
+
+  async findResult(
+    action: Hash,
+    candidates: readonly ResultCandidate[],
+  ): Promise<{ key: Hash; answer: Buffer } | undefined> {
+    const message = encodeFind(candidates, { instanceName: this.#instance, key: action });
+    let answered: ReadonlyMap<string, string> = new Map();
+    const bytes = await this.#channel.unary(`${PATH_SETS_SERVICE}/Find`, message, (headers) => {
+      answered = headers;
+    });
+    const found = decodeFound(bytes, candidates);
+    if (found) this.#noteNamespace(found.key, answered);
+    return found;
+  }
+
+  async addPathSet(action: Hash, set: Hash): Promise<void> {
+    const message = AddPathSetRequest.encode({ instanceName: this.#instance, key: action, set }).finish();
+    await this.#channel.unary(`${PATH_SETS_SERVICE}/Add`, message);
   }
 
   async missing(digests: readonly Digest[]): Promise<Digest[]> {
@@ -175,6 +219,16 @@ export class Services {
   #name(path: string): string {
     return this.#instance === '' ? path : `${this.#instance}/${path}`;
   }
+}
+
+/** The server may answer later; all other statuses say that it does not have the method. */
+function isPassing(code: number): boolean {
+  const passing: readonly number[] = [
+    GRPC_STATUS.UNAVAILABLE,
+    GRPC_STATUS.RESOURCE_EXHAUSTED,
+    GRPC_STATUS.DEADLINE_EXCEEDED,
+  ];
+  return passing.includes(code);
 }
 
 const NO_DATA = Buffer.alloc(0);

@@ -4,13 +4,14 @@
 // A checkpoint is complete if nothing in its folders changed while it was sealed. A step that writes several
 // files, or writes in place, may still be caught between two writes. To choose the moment, call `assay
 // checkpoint`, or rename finished files into the folder.
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { type RelPath, toSystemPath } from '../../../core/path.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
+import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
 import type { CheckpointPlan } from '../../action/checkpoint-plan.ts';
 import { CHECKPOINT, REMOTE } from '../../limits.ts';
 import { refuseLinkedParents } from '../../outputs/outputs.ts';
@@ -84,9 +85,7 @@ export class Checkpoints {
     const found = await this.#restoreNewest();
     for (const folder of this.#plan.folders) {
       refuseLinkedParents(this.#workspace, folder);
-      const place = toSystemPath(this.#workspace, folder);
-      if (!found) rmSync(place, { recursive: true, force: true });
-      mkdirSync(place, { recursive: true });
+      prepare(folder, toSystemPath(this.#workspace, folder), found === undefined);
     }
     this.#sealed = fingerprint(this.#takeSnapshot());
     this.#earlierMs = found?.madeInMs ?? 0;
@@ -198,6 +197,17 @@ export class Checkpoints {
 
   #label(number: number): string {
     return `${this.#key}/${number}`;
+  }
+}
+
+/** The command must not start with files of another run, so a folder that cannot be emptied ends the run. */
+function prepare(folder: RelPath, place: string | Buffer, isEmptied: boolean): void {
+  try {
+    if (isEmptied) rmSync(place, { recursive: true, force: true });
+    makeFolder(place);
+  } catch (error) {
+    const why = `the checkpoint folder ${folder} cannot be made or emptied: ${messageOf(error)}`;
+    throw new AssayError('ASSAY_OUTPUT_UNFIT', why, { cause: error });
   }
 }
 

@@ -1,0 +1,102 @@
+// `assay divergences`: keys with two results, who wrote them, and the first byte in which they differ.
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../../core/cli/command.ts';
+import { isAtOrBelow, parseNamespace } from '../../../core/namespace.ts';
+import {
+  type ListedDivergence,
+  type ListedWriter,
+  listDivergences,
+} from '../../../store/review/divergences.ts';
+import type { ByteDifference } from '../../../store/review/first-byte.ts';
+import type { Difference, OutputDifference } from '../../../store/review/first-difference.ts';
+import { bytesText, counted } from '../../graph/view/words.ts';
+import { SyncStream } from '../../terminal/sync-stream.ts';
+import { REVIEW_ENVIRONMENT, REVIEW_FLAGS, remoteOf, reviewLocally, UNPRINTABLE } from './review-flags.ts';
+
+const flags = REVIEW_FLAGS satisfies FlagTable;
+
+export const divergencesCommand: CommandModule = {
+  failureCode: 2,
+  help: {
+    usage: 'assay divergences [FLAGS]',
+    text: [
+      'Lists each key that has two results with different outputs: who wrote each of them, when, and the first',
+      'output and byte in which they differ. Clients get the first result. A step whose runs differ is not',
+      'deterministic; two writers that differ may be an attack. A server lists at most 100.',
+    ].join('\n'),
+    flags,
+    environment: REVIEW_ENVIRONMENT,
+    exitCodes: { '0': 'listed, also if there are none', '2': 'failed; the message says why' },
+    examples: [
+      'assay divergences --store /var/lib/assay',
+      'assay divergences --remote https://cache.example --namespace acme/app --json',
+    ],
+  },
+  async main(args) {
+    const parsed = parseFlags(args, flags);
+    if (parsed.positionals.length > 0) throw usage('assay divergences takes no arguments');
+    const below = parseNamespace(parsed.text('namespace') ?? '');
+    const remote = remoteOf(parsed);
+    const listed = remote
+      ? await remote.divergences(parsed.text('namespace'))
+      : await reviewLocally(parsed, async (store, review) => {
+          const isShown = (namespace: typeof below) => isAtOrBelow(namespace, below);
+          const found = listDivergences(review, store.blobs, { isShown, withAddresses: true });
+          return { divergences: await Array.fromAsync(found), more: false };
+        });
+    new SyncStream(1).write(parsed.given('json') ? `${JSON.stringify(listed)}\n` : inWords(listed));
+    return 0;
+  },
+};
+
+function inWords({ divergences, more }: { divergences: readonly ListedDivergence[]; more: boolean }): string {
+  const lines = divergences.flatMap(({ namespace, key, first, second, difference }) => [
+    `${key} ${namespace || '(the default namespace)'}`,
+    `  first   ${writerText(first)}`,
+    `  second  ${writerText(second)}`,
+    `  ${differenceText(difference)}`,
+    '',
+  ]);
+  const total = more
+    ? `more than ${divergences.length} divergences`
+    : counted(divergences.length, 'divergence');
+  return `${[...lines, `assay divergences: ${total}`].join('\n').replaceAll(UNPRINTABLE, '?')}\n`;
+}
+
+function writerText(writer: ListedWriter | null): string {
+  if (!writer) return 'its writer was not recorded';
+  const { name, from, protocol, at } = writer;
+  return `${at} ${name}${from ? ` from ${from}` : ''}, ${protocol}`;
+}
+
+export function differenceText({ exitCodes, output, log }: Difference): string {
+  const parts = [
+    exitCodes && `exit code ${exitCodes[0]} and ${exitCodes[1]}`,
+    output && outputText(output),
+    log && `${log.stream} ${byteText(log)}`,
+  ].filter((part) => part !== undefined);
+  return parts.join('; ') || 'they differ only in how their folders are encoded';
+}
+
+function outputText(output: OutputDifference): string {
+  const { path } = output;
+  switch (output.how) {
+    case 'content':
+      return `${path} ${byteText(output)} (${bytesText(output.sizes[0])} and ${bytesText(output.sizes[1])})`;
+    case 'only-in':
+      return `${path} is only in the ${output.side} result`;
+    case 'kind':
+      return `${path} is a ${output.kinds[0]} in the first and a ${output.kinds[1]} in the second result`;
+    case 'executable':
+      return `${path} is executable only in the ${output.executable[0] ? 'first' : 'second'} result`;
+    case 'target':
+      return `${path} leads to ${JSON.stringify(output.targets[0])} and ${JSON.stringify(output.targets[1])}`;
+    case 'folder':
+      return `${path} differs; its list of files is gone (${output.gone})`;
+  }
+}
+
+function byteText(difference: ByteDifference): string {
+  if ('offset' in difference) return `differs from byte ${difference.offset} on`;
+  if ('gone' in difference) return `differs; its content is gone (${difference.gone})`;
+  return 'differs; the first bytes are equal, and the rest was not compared';
+}

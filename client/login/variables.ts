@@ -1,0 +1,60 @@
+// Hands the token to the next commands of a job: as variables of GitHub, or in a file that a shell reads.
+//
+// Guarantees: GitHub is told to mask each secret before it is written anywhere. The file can be read by its
+// owner alone, and appears whole.
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import type { ServerToken } from './exchange.ts';
+
+export type Variables = Readonly<Record<string, string>>;
+
+export interface Wanted {
+  /** S3's variables too. */
+  readonly s3: boolean;
+  /** More variables with the token. */
+  readonly names: readonly string[];
+}
+
+export function variablesOf({ token, accessKey, secretKey }: ServerToken, { s3, names }: Wanted): Variables {
+  return {
+    ASSAY_TOKEN: token,
+    ...Object.fromEntries(names.map((name) => [name, token])),
+    ...(s3 && { AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secretKey }),
+  };
+}
+
+/** Commands of GitHub. Its runner reads them on standard error too, so --print stays the token alone. */
+export function maskCommands({ token, secretKey }: ServerToken): string {
+  return `::add-mask::${token}\n::add-mask::${secretKey}\n`;
+}
+
+/** `file` is $GITHUB_ENV: the next steps of the job have the variables. */
+export function addToGitHub(file: string, variables: Variables): void {
+  const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
+  write(file, () => appendFileSync(file, lines.join('')));
+}
+
+/** Lines for `. FILE`. No value holds a quote that could end the text. */
+export function writeForShell(file: string, variables: Variables): void {
+  const lines = Object.entries(variables).map(
+    ([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'\n`,
+  );
+  write(file, () => {
+    const temporary = `${file}.${randomUUID()}`;
+    try {
+      writeFileSync(temporary, lines.join(''), { mode: 0o600, flag: 'wx' });
+      renameSync(temporary, file);
+    } finally {
+      rmSync(temporary, { force: true });
+    }
+  });
+}
+
+function write(file: string, action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    throw new AssayError('ASSAY_LOGIN', `${file}: ${messageOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,74 @@
+// The path sets that a remote lists in one answer, and the results that they lead to in a second one.
+//
+// The list is untrusted. A malformed set, and one that is too large, is skipped. The caller checks which
+// paths may be looked at (foreign-states.ts), and the time for that is bounded.
+import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
+import { decodePathSet, type PathSet, resultKey, type StateOf } from '../../core/path-set.ts';
+import { OBSERVED } from '../limits.ts';
+import type { Remote } from '../remote/remote.ts';
+import type { Admits, Candidate } from './path-sets.ts';
+
+export interface ListedSet {
+  /** Of the encoded set. */
+  readonly hash: Hash;
+  readonly set: PathSet;
+}
+
+/** Undefined if the remote keeps no lists. */
+export async function readList(key: Hash, remote: Remote): Promise<ListedSet[] | undefined> {
+  const sets = await remote.listPathSets(key);
+  return sets?.flatMap((bytes) => decodeListed(bytes) ?? []);
+}
+
+function decodeListed(bytes: Uint8Array): ListedSet | undefined {
+  if (bytes.length > OBSERVED.maxForeignSetBytes) return undefined;
+  try {
+    return { hash: digestOf(bytes).hash, set: decodePathSet(bytes) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The results that the remote has, in the order of the list. One request finds the first. */
+export async function* listedCandidates(
+  key: Hash,
+  listed: readonly ListedSet[],
+  remote: Remote,
+  stateOf: StateOf,
+  admits: Admits,
+): AsyncGenerator<Candidate> {
+  const { wanted, failure } = resultsOf(key, listed, stateOf, admits);
+  let rest = wanted;
+  while (rest.length > 0) {
+    const asked = rest.map(({ hash, result }) => ({ set: hash, result: result.hash }));
+    const found = await remote.findResult(key, asked);
+    if (!found) break;
+    const at = rest.findIndex(({ result }) => result.hash === found.key);
+    const hit = rest[at];
+    if (hit) yield { key: hit.result, set: hit.set, result: found.result };
+    rest = rest.slice(at + 1).filter(({ result }) => result.hash !== found.key);
+  }
+  if (failure) throw failure.reason;
+}
+
+interface WantedResult extends ListedSet {
+  readonly result: Digest;
+}
+
+/** The keys of the results. If a state cannot be found in time, the sets before it are still asked for. */
+function resultsOf(
+  key: Hash,
+  listed: readonly ListedSet[],
+  stateOf: StateOf,
+  admits: Admits,
+): { wanted: WantedResult[]; failure?: { readonly reason: unknown } } {
+  const wanted: WantedResult[] = [];
+  for (const one of listed) {
+    try {
+      if (admits(one.set)) wanted.push({ ...one, result: resultKey(key, one.set, stateOf) });
+    } catch (reason) {
+      return { wanted, failure: { reason } };
+    }
+  }
+  return { wanted };
+}

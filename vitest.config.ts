@@ -13,7 +13,8 @@ const { unit, e2e } = sortTests();
 export default defineConfig({
   test: {
     projects: [
-      // Unit tests share their worker: without a process and its imports for each file they take half the CPU time.
+      // Unit tests share their worker: without a process and its imports for each file they take half the CPU
+      // time.
       { extends: true, test: { name: 'unit', include: [...unit], isolate: false } },
       { extends: true, test: { name: 'e2e', include: [...e2e] } },
     ],

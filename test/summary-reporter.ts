@@ -1,7 +1,7 @@
 // Ends a finished run with one plain line, "N passed, N failed", for machines that read no more than that.
 //
-// What is no test but went wrong (a file that did not load, an error that nobody caught) counts as a failure: a run
-// that vitest calls bad must never read as good. A run that was interrupted gets no line.
+// What is no test but went wrong (a file that did not load, an error that nobody caught) counts as a failure:
+// a run that vitest calls bad must never read as good. A run that was interrupted gets no line.
 import type { Reporter, TestModule } from 'vitest/node';
 
 export default class SummaryReporter implements Reporter {

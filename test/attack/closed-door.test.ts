@@ -1,11 +1,17 @@
 // Valid requests of every protocol, sent with almost correct credentials to a server that requires a token,
 // and without credentials to a server that accepts no writes.
 // The server rejects each of them, and none of them stores anything.
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { frame } from '../../core/grpc/frame.ts';
+import { parseNamespace } from '../../core/namespace.ts';
+import { isWrite, RIGHTS } from '../../server/access/rights.ts';
+import { makeToken, updateTokens } from '../../server/access/tokens-file.ts';
 import { assetMethods } from '../../server/protocols/asset/adapter.ts';
+import { pathSetMethods } from '../../server/protocols/path-sets/methods.ts';
 import { reapiMethods } from '../../server/protocols/reapi/adapter.ts';
 import { Workshop } from '../rig/assay.ts';
+import { temporaryFolder } from '../rig/disk-store.ts';
 import { type CallHeaders, GrpcClient } from '../rig/grpc.ts';
 import { Random } from '../rig/random.ts';
 import { ServerProcess } from '../rig/server.ts';
@@ -18,9 +24,13 @@ const SEED = 20_261_115;
 const REQUESTS = 800;
 const TOKEN = 'a-long-token-0123456789';
 const RIGHT = { authorization: `Bearer ${TOKEN}` };
-/** GitHub's cache denies in a message with status 200. */
-const GITHUB_DENIAL = 'cache write denied: ';
-const METHODS = new Map([...reapiMethods, ...assetMethods]);
+/** GitHub's cache denies in a message with status 200, Gradle and Rush with 202 (docs/decisions/0288). */
+const DENIALS: Readonly<Record<string, string>> = {
+  actions: 'cache write denied: ',
+  gradle: 'ASSAY_READ_ONLY',
+  rush: 'ASSAY_READ_ONLY',
+};
+const METHODS = new Map([...reapiMethods, ...assetMethods, ...pathSetMethods]);
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
@@ -51,10 +61,10 @@ const ALMOST_BY_HAND: readonly CallHeaders[] = [
 ];
 
 /** The statuses of reading and of writing requests, by the target that they were sent to. */
-type Heard = Record<'reads' | 'writes', Map<string, Set<string>>>;
+type Statuses = Record<'reads' | 'writes', Map<string, Set<string>>>;
 
 class Trial {
-  readonly heard: Heard = { reads: new Map(), writes: new Map() };
+  readonly statuses: Statuses = { reads: new Map(), writes: new Map() };
   readonly #url: string;
   readonly #random = new Random(SEED);
   readonly #credentials: readonly CallHeaders[];
@@ -74,8 +84,10 @@ class Trial {
       if (isForEverybody(request)) continue;
       const headers = { ...request.headers, ...this.#random.pick(this.#credentials) };
       const { status, body } = await connection.send({ ...request, headers });
-      target.heard?.(body);
-      this.#hear(isWriting(request), target.name, body.includes(GITHUB_DENIAL) ? 'denied' : String(status));
+      target.received?.(body);
+      const denial = DENIALS[target.name];
+      const isDenied = denial !== undefined && [200, 202].includes(status ?? 0) && body.includes(denial);
+      this.#record(isWriting(request), target.name, isDenied ? 'denied' : String(status));
     }
     return this;
   }
@@ -91,7 +103,8 @@ class Trial {
     for (const { path, messages } of calls) {
       const call = client.open(path, this.#random.pick(this.#credentials));
       call.stream.end(Buffer.concat(messages.map((message) => frame(message))));
-      this.#hear(METHODS.get(path)?.writes === true, path, (await call.answer()).status);
+      const needs = METHODS.get(path)?.needs;
+      this.#record(needs !== undefined && isWrite(needs), path, (await call.answer()).status);
     }
     return this;
   }
@@ -99,12 +112,14 @@ class Trial {
   /** Every status that any request got. */
   get all(): string[] {
     return [
-      ...new Set([...this.heard.reads.values(), ...this.heard.writes.values()].flatMap((set) => [...set])),
+      ...new Set(
+        [...this.statuses.reads.values(), ...this.statuses.writes.values()].flatMap((set) => [...set]),
+      ),
     ];
   }
 
-  #hear(isWriting: boolean, name: string, status: string): void {
-    const about = this.heard[isWriting ? 'writes' : 'reads'];
+  #record(isWriting: boolean, name: string, status: string): void {
+    const about = this.statuses[isWriting ? 'writes' : 'reads'];
     about.set(name, (about.get(name) ?? new Set()).add(status));
   }
 }
@@ -125,7 +140,7 @@ function spellings(path: string): string[] {
 
 /** Turborepo sends OPTIONS before it sends its token; these pages contain nothing secret. */
 function isForEverybody({ method, path }: FuzzRequest): boolean {
-  return method === 'OPTIONS' || ['/', '/healthz', '/status', '/nowhere'].includes(path);
+  return method === 'OPTIONS' || ['/', '/healthz', '/status'].includes(path);
 }
 
 /** Includes the calls that ask for permission to write. Turborepo's POST only queries artifacts. */
@@ -135,8 +150,8 @@ function isWriting({ method, path }: FuzzRequest): boolean {
 }
 
 async function serverWith(...args: readonly string[]): Promise<ServerProcess> {
+  const env: Record<string, string> = args.includes('--read-only') ? {} : { ASSAY_TOKEN: TOKEN };
   const shop = new Workshop();
-  const env = args.length === 0 ? { ASSAY_TOKEN: TOKEN } : {};
   const server = await ServerProcess.start(shop.store, { args, env });
   onTestFinished(async () => {
     await server.stop();
@@ -160,7 +175,7 @@ test('an almost correct token grants nothing on any protocol, and the correct on
   expect(await storedBytes(server)).toBe(before);
   const right = await new Trial(server, [RIGHT]).overHttp();
   expect(right.all).not.toContain('401');
-  for (const answers of right.heard.writes.values()) expect([...answers].join(' ')).toMatch(/20[012]/);
+  for (const answers of right.statuses.writes.values()) expect([...answers].join(' ')).toMatch(/20[012]/);
   expect((await new Trial(server, [RIGHT]).overGrpc()).all).not.toContain('UNAUTHENTICATED');
   expect(await storedBytes(server)).not.toBe(before);
 });
@@ -170,10 +185,42 @@ test('a server started without write access refuses writes on every protocol', a
   const before = await storedBytes(server);
   const overHttp = await new Trial(server, [{}, RIGHT]).overHttp();
   const overGrpc = await new Trial(server, [{}, RIGHT]).overGrpc();
-  for (const [name, answers] of overHttp.heard.writes)
-    expect([...answers].sort()).toEqual(name === 'actions' ? ['403', 'denied'] : ['403']);
-  for (const answers of overGrpc.heard.writes.values()) expect([...answers]).toEqual(['PERMISSION_DENIED']);
-  for (const [path, answers] of overGrpc.heard.reads)
+  const refusals: Readonly<Record<string, readonly string[]>> = {
+    actions: ['403', 'denied'],
+    gradle: ['denied'],
+    rush: ['denied'],
+  };
+  for (const [name, answers] of overHttp.statuses.writes)
+    expect({ name, answers: [...answers].sort() }).toEqual({ name, answers: refusals[name] ?? ['403'] });
+  for (const answers of overGrpc.statuses.writes.values())
+    expect([...answers]).toEqual(['PERMISSION_DENIED']);
+  for (const [path, answers] of overGrpc.statuses.reads)
     if (!METHODS.has(path)) expect([...answers]).toEqual(['UNIMPLEMENTED']);
   expect(await storedBytes(server)).toBe(before);
+});
+
+test('what the file of tokens holds, and tokens that have ended, grant nothing on any protocol', async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'tokens.json');
+  const about = { namespace: parseNamespace('acme'), reads: [], rights: RIGHTS };
+  const now = Date.now();
+  const valid = makeToken({ name: 'valid', ...about }, now);
+  const expired = makeToken({ name: 'expired', ...about, expiresAt: now - 1 }, now - 1000);
+  const revoked = makeToken({ name: 'revoked', ...about }, now);
+  await updateTokens(file, () => [valid.entry, expired.entry, { ...revoked.entry, revokedAt: now }]);
+  const server = await serverWith('--tokens', file);
+  const before = await storedBytes(server);
+  const { id, name, sha256 } = valid.entry;
+  const almost = [id, name, sha256, valid.token.slice(0, -1), `${valid.token}0`, valid.token.toUpperCase()];
+  const wrong = [...almost, expired.token, revoked.token].flatMap((token) => [
+    { authorization: `Bearer ${token}` },
+    { authorization: `Basic ${base64(`user:${token}`)}` },
+  ]);
+  expect(['400', '401', '403', 'undefined']).toEqual(
+    expect.arrayContaining((await new Trial(server, wrong).overHttp()).all),
+  );
+  expect((await new Trial(server, wrong).overGrpc()).all).toEqual(['UNAUTHENTICATED']);
+  expect(await storedBytes(server)).toBe(before);
+  const right = await new Trial(server, [{ authorization: `Bearer ${valid.token}` }]).overHttp();
+  for (const answers of right.statuses.writes.values()) expect([...answers].join(' ')).toMatch(/20[012]/);
 });

@@ -66,7 +66,9 @@ class Fuzz {
     const target = this.#random.pick(this.#targets);
     const { path, bytes, isCut } = bentCall(this.#random, target.next());
     const call = client.open(path);
-    /** Resets with an error, any error: Node's client waits for a response if it resets a stream without one. */
+    /**
+     * Resets with an error, any error: Node's client waits for a response if it resets a stream without one.
+     */
     if (isCut) {
       call.stream.write(bytes);
       call.stream.close(1 + this.#random.below(13));

@@ -1,6 +1,6 @@
-// Hostile results: a remote sends outputs and trees whose names, links and nesting reach out of the workspace,
-// and another process swaps folders for links while a restore is writing outputs.
-// No byte, name or link outside the workspace changes.
+// Hostile results: a remote sends outputs and trees whose names, links and nesting reach out of the
+// workspace, and another process swaps folders for links while a restore is writing outputs. No byte, name or
+// link outside the workspace changes.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -195,7 +195,8 @@ test('a restore writes nothing outside the workspace while folders are swapped f
   timeout: 300_000,
 }, async () => {
   const before = describeTree(outside);
-  // The command is not declared: once there is a result, a run that misses writes nothing. Every write is Assay's.
+  // The command is not declared: once there is a result, a run that misses writes nothing. Every write is
+  // Assay's.
   shop.script(
     'make.sh',
     'mkdir -p gen/deep/out',

@@ -1,5 +1,5 @@
-// Seeded mutations of requests of every HTTP protocol, sent to a real server. It refuses invalid requests, and
-// none makes it fail, stop, or leak memory or file descriptors.
+// Seeded mutations of requests of every HTTP protocol, sent to a real server. It refuses invalid requests,
+// and none makes it fail, stop, or leak memory or file descriptors.
 import { request as ask } from 'undici';
 import { expect, test } from 'vitest';
 import { Random } from '../rig/random.ts';
@@ -65,7 +65,7 @@ class Fuzz {
     const target = this.#random.pick(this.#targets);
     const bent = mutated(this.#random, target.next());
     const { status = 0, body } = await connection.send(bent);
-    target.heard?.(body);
+    target.received?.(body);
     if (status >= 500)
       this.faults.push(`${status} ${body} for ${bytesOf(bent).subarray(0, 500).toString('latin1')}`);
     if (status >= 200 && status < 300) this.#successes.add(target.name);

@@ -1,7 +1,7 @@
-// Thousands of slow clients: some send nothing, some send a header or body byte by byte, some never read their
-// response, some start HTTP/2 and stop. The server tolerates two thousand, since a healthy client can be slow.
-// When more connect than the limit allows, the server closes them. Healthy clients are served throughout, and
-// memory stays bounded.
+// Thousands of slow clients: some send nothing, some send a header or body byte by byte, some never read
+// their response, some start HTTP/2 and stop. The server tolerates two thousand, since a healthy client can
+// be slow. When more connect than the limit allows, the server closes them. Healthy clients are served
+// throughout, and memory stays bounded.
 //
 // bench/slow-sockets.ts measures the latency of the healthy clients: it depends on the load of the machine.
 import { readdirSync } from 'node:fs';
@@ -22,7 +22,9 @@ const SOCKETS = 2_000;
 /** Together with SOCKETS, more connections than the server tolerates. */
 const MORE_SOCKETS = 1_600;
 const PUT_UP_WITH = SERVER.maxConnections * SERVER.pressureConnections;
-/** Non-reading sockets per wave. The kernel holds up to 36 MiB per socket, so more would exhaust the machine. */
+/**
+ * Non-reading sockets per wave. The kernel holds up to 36 MiB per socket, so more would exhaust the machine.
+ */
 const MOST_UNREAD = 40;
 const SILENT = { name: 'silent', first: '', reads: true };
 const ROUNDS = 6;

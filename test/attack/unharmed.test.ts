@@ -148,7 +148,7 @@ describe('the run keeps the command’s own exit code', () => {
   test('when the index file is truncated, at every second page', async () => {
     for (let count = 0; count < 6; count++) await sh(`echo ${count} > out`, '--output', 'out');
     cpSync(shop.store, join(shop.folder, 'good'), { recursive: true });
-    const index = join(shop.store, 'v4', 'index', 'data.mdb');
+    const index = join(shop.store, 'v5', 'index', 'data.mdb');
     for (let pages = Math.floor(statSync(index).size / 4096) - 1; pages >= 0; pages -= 2) {
       rmSync(shop.store, { recursive: true });
       cpSync(join(shop.folder, 'good'), shop.store, { recursive: true });

@@ -1,10 +1,15 @@
-// @actions/cache, the library behind actions/cache and most setup actions: one runner saves, another restores.
-import { randomBytes } from 'node:crypto';
+// @actions/cache, the library behind actions/cache and most setup actions: one runner saves, another
+// restores.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request as httpRequest } from 'node:http';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Workshop } from '../rig/assay.ts';
+import { ServerProcess } from '../rig/server.ts';
 import { forgetfulServer, MINUTES, run, servedFrom, TOKEN, workshop } from './rig.ts';
+import { checkScopedBuilds } from './scoped-builds.ts';
 
 /** Larger caches are uploaded in blocks. */
 const SINGLE_UPLOAD_BYTES = 128 * 1024 * 1024;
@@ -54,6 +59,59 @@ test('a read-only server reports that it denies a save', { timeout: 2 * MINUTES 
   expect(said).toContain('answer: -1');
 });
 
+/** As the action does: restores, else builds and saves. */
+test('@actions/cache with tokens of main, of a pull request and of a reader', {
+  timeout: 4 * MINUTES,
+}, async () => {
+  const shop = workshop();
+  await checkScopedBuilds(shop, {
+    async build(words, url, { token }) {
+      const key = words.replaceAll(' ', '-');
+      fill(shop, Buffer.from(''));
+      empty(shop);
+      const restored = await stepAs(token, shop, url, 'restore', key);
+      if (restored.includes(`answer: ${key}`)) return { said: restored, made: kept(shop).toString() };
+      const made = randomUUID();
+      fill(shop, Buffer.from(made));
+      return { said: restored + (await stepAs(token, shop, url, 'save', key)), made };
+    },
+    hit: /Cache hit for: /,
+    isSlow: true,
+    denied: /cache write denied: the token lacks the right results:write and blobs:write and labels:write/,
+    revoked: undefined,
+  });
+});
+
+/** The server loses its reservations and its signed URLs. */
+test.each([
+  ['the upload', (url: string) => url.startsWith('/actions/upload/'), 'ASSAY_BAD_TICKET'],
+  [
+    'the last call',
+    (url: string) => url.endsWith('/FinalizeCacheEntryUpload'),
+    'no upload since the server started',
+  ],
+])(
+  'a server that restarts before %s refuses the save, and the next one succeeds',
+  {
+    timeout: 4 * MINUTES,
+  },
+  async (_when, isMoment, words) => {
+    const shop = workshop();
+    const server = await restartingServer(shop, isMoment);
+    fill(shop, Buffer.from('one'));
+    const said = await step(shop, server.url, 'save', 'deps-1');
+    expect(server.restarts).toBe(1);
+    expect(said).toContain('Failed to save');
+    expect(said).toContain(words);
+    expect(said).toContain('answer: -1');
+    expect(await step(shop, server.url, 'restore', 'deps-1', 'deps-')).toContain('answer: undefined');
+    expect(await step(shop, server.url, 'save', 'deps-1')).toMatch(/^answer: [1-9]\d*$/m);
+    empty(shop);
+    await step(shop, server.url, 'restore', 'deps-1');
+    expect(kept(shop).toString()).toBe('one');
+  },
+);
+
 test('a server that keeps nothing restores nothing', { timeout: 2 * MINUTES }, async () => {
   const shop = workshop();
   const url = await forgetfulServer();
@@ -61,6 +119,36 @@ test('a server that keeps nothing restores nothing', { timeout: 2 * MINUTES }, a
   await step(shop, url, 'save', 'deps-1');
   expect(await step(shop, url, 'restore', 'deps-1', 'deps-')).toContain('answer: undefined');
 });
+
+/** `assay serve` behind a proxy that restarts it before it passes the first such request on. */
+async function restartingServer(shop: Workshop, isMoment: (url: string) => boolean) {
+  const start = () => ServerProcess.start(shop.store, { env: { ASSAY_TOKEN: TOKEN } });
+  const state = { url: '', restarts: 0, server: await start() };
+  const proxy = createServer(async (request, response) => {
+    if (state.restarts === 0 && isMoment(request.url ?? '')) {
+      state.restarts++;
+      await state.server.stop();
+      state.server = await start();
+    }
+    const target = new URL(request.url ?? '', state.server.url);
+    const onward = httpRequest(target, { method: request.method ?? 'GET', headers: request.headers });
+    onward.on('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(onward);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const address = proxy.address();
+  state.url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  onTestFinished(async () => {
+    proxy.closeAllConnections();
+    proxy.close();
+    await state.server.stop();
+  });
+  return state;
+}
 
 function fill({ workspace }: Workshop, bytes: Buffer): void {
   mkdirSync(join(workspace, 'deps'), { recursive: true });
@@ -75,7 +163,12 @@ function kept({ workspace }: Workshop): Buffer {
   return readFileSync(join(workspace, 'deps', 'file'));
 }
 
-function step(
+function step(shop: Workshop, url: string, ...args: readonly [string, ...string[]]): Promise<string> {
+  return stepAs(TOKEN, shop, url, ...args);
+}
+
+function stepAs(
+  token: string,
   { folder, workspace }: Workshop,
   url: string,
   ...args: readonly [string, ...string[]]
@@ -87,7 +180,7 @@ function step(
     env: {
       ACTIONS_CACHE_SERVICE_V2: 'true',
       ACTIONS_RESULTS_URL: `${url}/`,
-      ACTIONS_RUNTIME_TOKEN: TOKEN,
+      ACTIONS_RUNTIME_TOKEN: token,
       GITHUB_WORKSPACE: workspace,
       RUNNER_TEMP: folder,
     },

@@ -7,6 +7,8 @@ import { DEFAULT_FORM } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
 import { testServer } from '../server/rig.ts';
 import { BazelWorkspace, EXPECTED_OUTPUTS } from './bazel.ts';
+import { workshop } from './rig.ts';
+import { checkScopedBuilds } from './scoped-builds.ts';
 
 const MINUTES = 60_000;
 const workspace = new BazelWorkspace();
@@ -36,7 +38,7 @@ test.each([DEFAULT_FORM, 'executable'] as const)(
   },
 );
 
-test('Bazel reads from a read-only server, which announces that it accepts no uploads', {
+test('Bazel reads from a read-only server, and warns that it accepts no uploads', {
   timeout: 4 * MINUTES,
 }, async () => {
   const store = join(workspace.folder, `store-${DEFAULT_FORM}`);
@@ -44,13 +46,30 @@ test('Bazel reads from a read-only server, which announces that it accepts no up
   try {
     const remote = server.url.replace('http:', 'grpc:');
     await workspace.bazel('clean');
-    const flags = ['--remote_instance_name=my/project', '--noremote_upload_local_results'];
-    const { said } = await workspace.build(remote, ...flags);
+    const { said } = await workspace.build(remote, '--remote_instance_name=my/project');
     expect(said).toMatch(/\b3 remote cache hit/);
-    await expect(workspace.build(remote)).rejects.toThrow('not authorized to write');
+    expect(said).not.toContain('WARNING');
+    await workspace.bazel('clean');
+    expect((await workspace.build(remote)).said).toMatch(/WARNING: Writing to Remote Cache/);
   } finally {
     await server.stop();
   }
+});
+
+/** Without --remote_local_fallback, Bazel ends with an error if the server refuses its token. */
+test('Bazel with tokens of main, of a pull request and of a reader', { timeout: 6 * MINUTES }, async () => {
+  await checkScopedBuilds(workshop(), {
+    async build(words, url, { token }) {
+      workspace.write(words);
+      await workspace.bazel('clean');
+      const header = `--remote_header=authorization=Bearer ${token}`;
+      return workspace.build(url.replace('http:', 'grpc:'), header, '--remote_local_fallback');
+    },
+    hit: /\b3 remote cache hit/,
+    denied: /WARNING/,
+    revoked: undefined,
+    isSlow: true,
+  });
 });
 
 /** Proves that the test above can fail: the same build, with a server that keeps nothing. */

@@ -6,6 +6,8 @@ import { request } from 'undici';
 import { afterAll, expect, test } from 'vitest';
 import { ServerProcess } from '../rig/server.ts';
 import { BazelWorkspace, EXPECTED_OUTPUTS } from './bazel.ts';
+import { workshop } from './rig.ts';
+import { checkScopedBuilds } from './scoped-builds.ts';
 
 const MINUTES = 60_000;
 const workspace = new BazelWorkspace();
@@ -26,6 +28,20 @@ test('a second, clean build gets every action from the server', { timeout: 4 * M
   } finally {
     await server.stop();
   }
+});
+
+test('Bazel with tokens of main, of a pull request and of a reader', { timeout: 6 * MINUTES }, async () => {
+  await checkScopedBuilds(workshop(), {
+    async build(words, url, { token }) {
+      workspace.write(words);
+      await workspace.bazel('clean');
+      return workspace.build(`${url}/some/prefix`, `--remote_header=authorization=Bearer ${token}`);
+    },
+    hit: /\b3 remote cache hit/,
+    denied: /WARNING/,
+    revoked: undefined,
+    isSlow: true,
+  });
 });
 
 /** Proves that the test above can fail: the same build, with a server that keeps nothing. */

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { baseEnvironment, type Ran, runProcess } from '../rig/assay.ts';
 
 const BUILD_FILE = String.raw`
-genrule(name = "upper", srcs = ["input.txt"], outs = ["upper.txt"], cmd = "tr a-z A-Z < $< > $@")
-genrule(name = "twice", srcs = [":upper"], outs = ["twice.txt"], cmd = "cat $< $< > $@")
+genrule(name = "upper", srcs = ["input.txt"], outs = ["upper.txt", "made.txt"],
+  cmd = "tr a-z A-Z < $< > $(location upper.txt) && cat /proc/sys/kernel/random/uuid > $(location made.txt)")
+genrule(name = "twice", srcs = ["upper.txt"], outs = ["twice.txt"], cmd = "cat $< $< > $@")
 genrule(name = "large", outs = ["large.bin"], cmd = "head -c 3000000 /dev/zero | tr '\\0' x > $@")
 `;
 const OUTPUTS = ['upper.txt', 'twice.txt', 'large.bin'] as const;
@@ -17,6 +18,8 @@ export const EXPECTED_OUTPUTS = ['SOME WORDS\n', 'SOME WORDS\nSOME WORDS\n', 'x'
 export interface Built {
   readonly said: string;
   readonly outputs: readonly string[];
+  /** Another one for each execution. */
+  readonly made: string;
 }
 
 export class BazelWorkspace {
@@ -29,7 +32,11 @@ export class BazelWorkspace {
     mkdirSync(this.#workspace);
     writeFileSync(join(this.#workspace, 'WORKSPACE'), '');
     writeFileSync(join(this.#workspace, 'BUILD'), BUILD_FILE);
-    writeFileSync(join(this.#workspace, 'input.txt'), 'some words\n');
+    this.write('some words\n');
+  }
+
+  write(words: string): void {
+    writeFileSync(join(this.#workspace, 'input.txt'), words);
   }
 
   async remove(): Promise<void> {
@@ -48,7 +55,7 @@ export class BazelWorkspace {
     const local = '--spawn_strategy=local';
     const { stderr } = await this.bazel('build', `--remote_cache=${remote}`, local, ...flags, '//:all');
     const read = (name: string) => readFileSync(join(this.#workspace, 'bazel-bin', name), 'utf8');
-    return { said: stderr, outputs: OUTPUTS.map(read) };
+    return { said: stderr, outputs: OUTPUTS.map(read), made: read('made.txt') };
   }
 
   /** Bazel's server ends on its own if this process dies before stopping it. */

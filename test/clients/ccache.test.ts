@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Workshop } from '../rig/assay.ts';
 import { debianTool, forgetfulServer, MINUTES, run, servedFrom, TOKEN, workshop } from './rig.ts';
+import { checkScopedBuilds, type ScopedBuild } from './scoped-builds.ts';
 
 const SOURCES = {
   'CMakeLists.txt':
@@ -43,6 +44,54 @@ describe.each(LAYOUTS)('ccache in the layout %s', (layout, address, form) => {
     expect(warm.objects).toEqual(cold.objects);
   });
 });
+
+/** Its objects have a section that no two executions make alike. */
+const COMPILER = `#!/bin/sh
+id=$(cat /proc/sys/kernel/random/uuid)
+for arg; do test "$arg" = -c && set -- "$@" "-DID=\\"$id\\""; done
+exec cc "$@"
+`;
+
+test('ccache with tokens of main, of a pull request and of a reader', { timeout: 4 * MINUTES }, async () => {
+  const shop = workshop();
+  const compiler = shop.write('gcc', COMPILER, 0o755);
+  await checkScopedBuilds(shop, {
+    build(words, url, { token }) {
+      shop.write('words.c', `char words[] = "${words}";\nchar id[] = ID;\n`);
+      return compile(shop, compiler, `${url}/ccache/team|bearer-token=${token}`);
+    },
+    hit: /^remote_storage_hit\t[1-9]/m,
+    denied: /^remote_storage_error\t[1-9]/m,
+    revoked: undefined,
+  });
+});
+
+/** One file, without cmake: the compiler that ccache starts says it is always the same one. */
+async function compile(
+  { folder, workspace }: Workshop,
+  compiler: string,
+  remote: string,
+): Promise<ScopedBuild> {
+  const cache = join(folder, 'ccache');
+  const object = join(workspace, 'words.o');
+  for (const old of [cache, object]) rmSync(old, { recursive: true, force: true });
+  const options = {
+    cwd: workspace,
+    home: folder,
+    env: {
+      CCACHE_DIR: cache,
+      CCACHE_CONFIGPATH: '/dev/null',
+      CCACHE_COMPILERCHECK: 'string:one',
+      CCACHE_REMOTE_STORAGE: remote,
+    },
+  };
+  const ccache = debianTool('ccache');
+  await run([ccache, compiler, '-c', 'words.c', '-o', 'words.o'], options);
+  return {
+    said: await run([ccache, '--print-stats'], options),
+    made: readFileSync(object).toString('latin1'),
+  };
+}
 
 function withSources(): Workshop {
   const shop = workshop();

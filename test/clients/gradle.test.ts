@@ -4,13 +4,25 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { Workshop } from '../rig/assay.ts';
 import { debianTool, forgetfulServer, MINUTES, run, servedFrom, TOKEN, workshop } from './rig.ts';
+import { checkScopedBuilds, type ScopedBuild } from './scoped-builds.ts';
 
 const BUILD = `
 task shout {
   inputs.file 'words.txt'
-  outputs.file "$buildDir/shouted.txt"
+  outputs.file("$buildDir/shouted.txt").withPropertyName('shouted')
+  outputs.file("$buildDir/made").withPropertyName('made')
   outputs.cacheIf { true }
-  doLast { file("$buildDir/shouted.txt").text = file('words.txt').text.toUpperCase() }
+  doLast {
+    file("$buildDir/shouted.txt").text = file('words.txt').text.toUpperCase()
+    file("$buildDir/made").text = UUID.randomUUID()
+  }
+}
+task last {
+  dependsOn shout
+  inputs.file 'fixed.txt'
+  outputs.file "$buildDir/last.txt"
+  outputs.cacheIf { true }
+  doLast { file("$buildDir/last.txt").text = file('fixed.txt').text }
 }
 `;
 
@@ -19,7 +31,8 @@ const machine = new Workshop();
 
 afterAll(async () => {
   await gradle(machine, '--stop');
-  machine.remove();
+  /** The JVM still writes to its folder for a moment after --stop. */
+  rmSync(machine.folder, { recursive: true, force: true, maxRetries: 100, retryDelay: 100 });
 }, MINUTES);
 
 test('Gradle restores a task’s outputs from the server', { timeout: 4 * MINUTES }, async () => {
@@ -36,15 +49,31 @@ test('Gradle gets no hit from a server that keeps nothing', { timeout: 4 * MINUT
   expect(warm.output).toBe('SOME WORDS\n');
 });
 
+/** A denied write leaves the hits of the later tasks. */
+test('Gradle with tokens of main, of a pull request and of a reader', { timeout: 6 * MINUTES }, async () => {
+  const shop = withProject();
+  await checkScopedBuilds(shop, {
+    async build(words, url, { token }) {
+      shop.write('words.txt', words);
+      shop.write('settings.gradle', settings(url, token));
+      return build(shop, 'last');
+    },
+    hit: /^:shout FROM-CACHE$/m,
+    denied: /^:last FROM-CACHE$/m,
+    revoked: undefined,
+    isSlow: true,
+  });
+});
+
 function withProject(): Workshop {
   const shop = workshop();
   shop.write('build.gradle', BUILD);
   shop.write('words.txt', 'some words\n');
+  shop.write('fixed.txt', 'fixed\n');
   return shop;
 }
 
-interface Built {
-  readonly said: string;
+interface Built extends ScopedBuild {
   readonly output: string;
 }
 
@@ -53,8 +82,8 @@ async function coldAndWarm(shop: Workshop, url: string): Promise<{ cold: Built; 
   return { cold: await build(shop), warm: await build(shop) };
 }
 
-function settings(url: string): string {
-  const credentials = `credentials { username = 'anybody'; password = '${TOKEN}' }`;
+function settings(url: string, token = TOKEN): string {
+  const credentials = `credentials { username = 'anybody'; password = '${token}' }`;
   return `rootProject.name = 'hello'
 buildCache {
   local { enabled = false }
@@ -63,11 +92,14 @@ buildCache {
 `;
 }
 
-async function build(shop: Workshop): Promise<Built> {
+async function build(shop: Workshop, task = 'shout'): Promise<Built> {
   for (const old of ['build', '.gradle']) rmSync(join(shop.workspace, old), { recursive: true, force: true });
-  const said = await gradle(shop, '--build-cache', '--console=plain', 'shout');
-  const output = join(shop.workspace, 'build', 'shouted.txt');
-  return { said, output: existsSync(output) ? readFileSync(output, 'utf8') : '' };
+  const said = await gradle(shop, '--build-cache', '--console=plain', task);
+  const read = (name: string) => {
+    const path = join(shop.workspace, 'build', name);
+    return existsSync(path) ? readFileSync(path, 'utf8') : '';
+  };
+  return { said, output: read('shouted.txt'), made: read('made') };
 }
 
 /** Holds no build outputs. Its JVM ends on its own if this process dies before stopping it. */

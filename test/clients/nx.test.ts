@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Workshop } from '../rig/assay.ts';
 import { forgetfulServer, MINUTES, npmTool, run, servedFrom, TOKEN, TOOLS, workshop } from './rig.ts';
+import { checkScopedBuilds, MAKE, type ScopedBuild } from './scoped-builds.ts';
 
-const COMMAND = 'mkdir -p out && tr a-z A-Z < words.txt > out/shouted.txt && echo built';
+const COMMAND = `mkdir -p out && tr a-z A-Z < words.txt > out/shouted.txt && ${MAKE} && echo built`;
 const FILES = {
   'package.json': { name: 'root', private: true, workspaces: ['pkg'] },
   'nx.json': {
@@ -36,6 +37,19 @@ test('Nx gets no hit from a server that keeps nothing', { timeout: 2 * MINUTES }
   expect(warm.output).toBe('SOME WORDS\n');
 });
 
+test('Nx with tokens of main, of a pull request and of a reader', { timeout: 4 * MINUTES }, async () => {
+  const shop = withPackage();
+  await checkScopedBuilds(shop, {
+    build(words, url, { token }) {
+      shop.write('pkg/words.txt', words);
+      return build(shop, url, token);
+    },
+    hit: /\[remote cache\]/,
+    denied: undefined,
+    revoked: /Unauthorized: ASSAY_UNAUTHORIZED: this server requires a token/,
+  });
+});
+
 function withPackage(): Workshop {
   const shop = workshop();
   for (const [path, value] of Object.entries(FILES)) shop.write(path, JSON.stringify(value));
@@ -44,8 +58,7 @@ function withPackage(): Workshop {
   return shop;
 }
 
-interface Built {
-  readonly said: string;
+interface Built extends ScopedBuild {
   readonly output: string;
 }
 
@@ -53,7 +66,7 @@ async function coldAndWarm(shop: Workshop, url: string): Promise<{ cold: Built; 
   return { cold: await build(shop, url), warm: await build(shop, url) };
 }
 
-async function build({ folder, workspace }: Workshop, url: string): Promise<Built> {
+async function build({ folder, workspace }: Workshop, url: string, token = TOKEN): Promise<Built> {
   const [cache, data] = [join(folder, 'nx-cache'), join(folder, 'nx-data')];
   const local = [cache, data, join(workspace, '.nx'), join(workspace, 'pkg/out')];
   for (const path of local) rmSync(path, { recursive: true, force: true });
@@ -69,8 +82,9 @@ async function build({ folder, workspace }: Workshop, url: string): Promise<Buil
       NX_CACHE_DIRECTORY: cache,
       NX_WORKSPACE_DATA_DIRECTORY: data,
       NX_SELF_HOSTED_REMOTE_CACHE_SERVER: url,
-      NX_SELF_HOSTED_REMOTE_CACHE_ACCESS_TOKEN: TOKEN,
+      NX_SELF_HOSTED_REMOTE_CACHE_ACCESS_TOKEN: token,
     },
   });
-  return { said, output: readFileSync(join(workspace, 'pkg/out/shouted.txt'), 'utf8') };
+  const read = (name: string) => readFileSync(join(workspace, 'pkg/out', name), 'utf8');
+  return { said, output: read('shouted.txt'), made: read('made') };
 }

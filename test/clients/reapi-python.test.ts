@@ -9,6 +9,8 @@ import { openMemoryStore } from '../../store/open.ts';
 import { baseEnvironment, type Ran, RUNTIME_FORMS, runProcess } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
 import { testServer } from '../server/rig.ts';
+import { type Variables, workshop } from './rig.ts';
+import { checkScopedBuilds } from './scoped-builds.ts';
 
 const PROTO = join(import.meta.dirname, '../../core/proto');
 const CLIENT = join(import.meta.dirname, 'reapi_client.py');
@@ -50,6 +52,19 @@ test.each(RUNTIME_FORMS)('one Python client gets what another one stored: %s', a
   });
 });
 
+test('a Python client with tokens of main, of a pull request and of a reader', async () => {
+  await checkScopedBuilds(workshop(), {
+    async build(words, url, { token }) {
+      const { code, stdout, stderr } = await python(url, 'build', words, { ASSAY_TOKEN: token });
+      expect([code, stderr]).toEqual([0, '']);
+      return JSON.parse(stdout);
+    },
+    hit: /^hit$/,
+    denied: /; PERMISSION_DENIED: ASSAY_FORBIDDEN: this needs the right blobs:write$/,
+    revoked: undefined,
+  });
+});
+
 /** Proves that the test above can fail: a server that accepts every upload and returns no result. */
 test('the Python client detects a server that keeps nothing', async () => {
   const store = openMemoryStore();
@@ -59,9 +74,14 @@ test('the Python client detects a server that keeps nothing', async () => {
   expect((await python(server.url, 'get')).stderr).toContain('NOT_FOUND');
 });
 
-function python(url: string, verb: 'put' | 'get'): Promise<Ran> {
+function python(
+  url: string,
+  verb: 'put' | 'get' | 'build',
+  seed = 'a seed',
+  variables: Variables = {},
+): Promise<Ran> {
   const target = new URL(url).host;
-  const command = ['/usr/bin/python3', CLIENT, descriptors, target, 'some/project', 'a seed', verb];
-  const env = { ...baseEnvironment(), PYTHONPATH: decoys, PYTHONDONTWRITEBYTECODE: '1' };
+  const command = ['/usr/bin/python3', CLIENT, descriptors, target, 'some/project', seed, verb];
+  const env = { ...baseEnvironment(), PYTHONPATH: decoys, PYTHONDONTWRITEBYTECODE: '1', ...variables };
   return runProcess(command, { cwd: folder, env });
 }

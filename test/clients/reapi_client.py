@@ -1,14 +1,16 @@
 # A REAPI client that shares no code with Assay: Debian's grpcio and protobuf.
 #
-#   reapi_client.py DESCRIPTORS HOST:PORT INSTANCE SEED put|get
+#   reapi_client.py DESCRIPTORS HOST:PORT INSTANCE SEED put|get|build
 #
 # DESCRIPTORS is what `protoc --descriptor_set_out` makes of core/proto. Nothing that protoc generates is imported: its module
 # `build.bazel` is not found where Python's package `build` is installed.
 #
-# `put` stores a build's result as a client of REAPI does, `get` takes it back and compares every byte. What was seen goes
-# to standard output as JSON; anything unexpected is an exception.
+# `put` stores a build's result as a client of REAPI does, `get` takes it back and compares every byte. `build` looks for the
+# result of an action that SEED names, else makes another output than ever before and stores it. What was seen goes to
+# standard output as JSON; anything unexpected is an exception. ASSAY_TOKEN is the token, if there is one.
 import hashlib
 import json
+import os
 import sys
 import uuid
 
@@ -43,6 +45,8 @@ metadata_of_request = re.RequestMetadata(
     tool_details=re.ToolDetails(tool_name="python", tool_version="3"), target_id="//some:target", action_mnemonic="Test"
 ).SerializeToString()
 METADATA = [("build.bazel.remote.execution.v2.requestmetadata-bin", metadata_of_request)]
+if "ASSAY_TOKEN" in os.environ:
+    METADATA.append(("authorization", f"Bearer {os.environ['ASSAY_TOKEN']}"))
 
 
 def call(path, request, answer_type):
@@ -168,9 +172,34 @@ def get():
     return {"target": origin.target_id, "mnemonic": origin.action_mnemonic, "bytes": len(large)}
 
 
-capabilities = call(
-    RE + "Capabilities/GetCapabilities", re.GetCapabilitiesRequest(instance_name=instance), re.ServerCapabilities
-)
-seen = {"put": put, "get": get}[verb]()
-seen["updates"] = capabilities.cache_capabilities.action_cache_update_capabilities.update_enabled
+def build():
+    update = lambda result: call(  # noqa: E731
+        RE + "ActionCache/UpdateActionResult",
+        re.UpdateActionResultRequest(instance_name=instance, action_digest=action, action_result=result),
+        re.ActionResult,
+    )
+    try:
+        found = get_result(inline_stdout=True)
+        return {"said": "hit", "made": found.stdout_raw.decode()}
+    except grpc.RpcError as error:
+        said = f"{error.code().name}: {error.details()}"
+    made = str(uuid.uuid4()).encode()
+    try:
+        batch_update(made)
+        update(re.ActionResult(stdout_digest=digest_of(made)))
+    except grpc.RpcError as error:
+        said += f"; {error.code().name}: {error.details()}"
+    return {"said": said, "made": made.decode()}
+
+
+def may_update():
+    capabilities = call(
+        RE + "Capabilities/GetCapabilities", re.GetCapabilitiesRequest(instance_name=instance), re.ServerCapabilities
+    )
+    return capabilities.cache_capabilities.action_cache_update_capabilities.update_enabled
+
+
+seen = {"put": put, "get": get, "build": build}[verb]()
+if verb != "build":
+    seen["updates"] = may_update()
 print(json.dumps(seen))

@@ -1,6 +1,5 @@
-// Shared by the tests of real tools: the location of the npm tools, and a server that accepts every upload and
-// keeps nothing.
-// With that server each test must see no hit.
+// Shared by the tests of real tools: the location of the npm tools, and a server that accepts every upload
+// and keeps nothing. With that server each test must see no hit.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';

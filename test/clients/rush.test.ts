@@ -1,10 +1,12 @@
-// Rush with its HTTP build cache. `rush install` would ask a registry for a package manager. The project has no
-// packages, so the test writes the files that an install leaves behind.
+// Rush with its HTTP build cache. `rush install` would ask a registry for a package manager. The project has
+// no packages, so the test writes the files that an install leaves behind.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Workshop } from '../rig/assay.ts';
+import { soak } from '../rig/soak.ts';
 import { commitAll, forgetfulServer, MINUTES, npmTool, run, servedFrom, TOKEN, workshop } from './rig.ts';
+import { checkScopedBuilds, MAKE, type ScopedBuild } from './scoped-builds.ts';
 
 const FILES = {
   'rush.json': {
@@ -18,7 +20,7 @@ const FILES = {
   'pkg/package.json': {
     name: 'pkg',
     version: '1.0.0',
-    scripts: { build: 'mkdir -p out && tr a-z A-Z < words.txt > out/shouted.txt && echo built' },
+    scripts: { build: `mkdir -p out && tr a-z A-Z < words.txt > out/shouted.txt && ${MAKE} && echo built` },
   },
   'pkg/config/rush-project.json': {
     operationSettings: [{ operationName: 'build', outputFolderNames: ['out'] }],
@@ -45,6 +47,23 @@ test('Rush fails if the server is down', { timeout: 2 * MINUTES }, async () => {
   await expect(coldAndWarm(await withProject(), nowhere)).rejects.toThrow('ECONNREFUSED');
 });
 
+// Rush waits between its attempts, so this takes half a minute: only in the soak.
+if (soak(20) > 1)
+  test('Rush with tokens of main, of a pull request and of a reader', { timeout: 6 * MINUTES }, async () => {
+    const shop = await withProject();
+    await checkScopedBuilds(shop, {
+      build(words, url, { token }) {
+        shop.write('pkg/words.txt', words);
+        configure(shop, url);
+        return build(shop, token);
+      },
+      hit: /restored from the build cache/,
+      denied: undefined,
+      revoked: /Credentials may be misconfigured/,
+      isSlow: true,
+    });
+  });
+
 async function withProject(): Promise<Workshop> {
   const shop = workshop();
   for (const [path, value] of Object.entries(FILES)) shop.write(path, JSON.stringify(value));
@@ -54,19 +73,23 @@ async function withProject(): Promise<Workshop> {
   return shop;
 }
 
-interface Built {
-  readonly said: string;
+interface Built extends ScopedBuild {
   readonly output: string;
 }
 
 async function coldAndWarm(shop: Workshop, url: string): Promise<{ cold: Built; warm: Built }> {
-  const httpConfiguration = { url: `${url}/rush/team/`, isCacheWriteAllowed: true };
-  const cache = { buildCacheEnabled: true, cacheProvider: 'http', httpConfiguration };
-  shop.write('common/config/rush/build-cache.json', JSON.stringify(cache));
+  configure(shop, url);
   return { cold: await build(shop), warm: await build(shop) };
 }
 
-async function build(shop: Workshop): Promise<Built> {
+function configure(shop: Workshop, url: string): void {
+  const httpConfiguration = { url: `${url}/rush/team/`, isCacheWriteAllowed: true };
+  const cache = { buildCacheEnabled: true, cacheProvider: 'http', httpConfiguration };
+  shop.write('common/config/rush/build-cache.json', JSON.stringify(cache));
+}
+
+/** Rush sends the credential as it is. The server also accepts a token without `Bearer`. */
+async function build(shop: Workshop, credential = `Bearer ${TOKEN}`): Promise<Built> {
   const local = ['common/temp', 'pkg/.rush', 'pkg/out'];
   for (const path of local) rmSync(join(shop.workspace, path), { recursive: true, force: true });
   shop.write('common/temp/last-link.flag', '{}');
@@ -74,7 +97,8 @@ async function build(shop: Workshop): Promise<Built> {
   const said = await run([npmTool('rush'), 'build'], {
     cwd: shop.workspace,
     home: shop.folder,
-    env: { RUSH_GLOBAL_FOLDER: join(shop.folder, 'rush'), RUSH_BUILD_CACHE_CREDENTIAL: `Bearer ${TOKEN}` },
+    env: { RUSH_GLOBAL_FOLDER: join(shop.folder, 'rush'), RUSH_BUILD_CACHE_CREDENTIAL: credential },
   });
-  return { said, output: readFileSync(join(shop.workspace, 'pkg/out/shouted.txt'), 'utf8') };
+  const read = (name: string) => readFileSync(join(shop.workspace, 'pkg/out', name), 'utf8');
+  return { said, output: read('shouted.txt'), made: read('made') };
 }

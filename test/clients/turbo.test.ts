@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import type { Workshop } from '../rig/assay.ts';
 import { ask, testServer } from '../server/rig.ts';
 import { forgetfulServer, MINUTES, npmTool, run, servedFrom, TOKEN, workshop } from './rig.ts';
+import { checkScopedBuilds, MAKE, type ScopedBuild } from './scoped-builds.ts';
 
 const FILES = {
   'package.json': { name: 'root', private: true, packageManager: 'npm@10.0.0', workspaces: ['pkg'] },
@@ -21,7 +22,7 @@ const FILES = {
   'pkg/package.json': {
     name: 'pkg',
     version: '1.0.0',
-    scripts: { build: 'mkdir -p out && tr a-z A-Z < words.txt > out/shouted.txt && echo built' },
+    scripts: { build: `mkdir -p out && tr a-z A-Z < words.txt > out/shouted.txt && ${MAKE} && echo built` },
   },
 };
 
@@ -60,6 +61,22 @@ test('Turborepo without a token sends no request', { timeout: 2 * MINUTES }, asy
   expect(withAny[1]?.said).toMatch(/Cached: +1 cached, 1 total/);
 });
 
+test('Turborepo with tokens of main, of a pull request and of a reader', {
+  timeout: 4 * MINUTES,
+}, async () => {
+  const shop = withPackage();
+  await checkScopedBuilds(shop, {
+    build(words, url, { token }) {
+      shop.write('pkg/words.txt', words);
+      return build(shop, url, token);
+    },
+    hit: /cache hit, replaying logs/,
+    denied:
+      /WARNING +failed to contact remote cache: Unknown status ASSAY_FORBIDDEN: this needs the right results:write/,
+    revoked: undefined,
+  });
+});
+
 function withPackage(): Workshop {
   const shop = workshop();
   for (const [path, value] of Object.entries(FILES)) shop.write(path, JSON.stringify(value));
@@ -68,8 +85,7 @@ function withPackage(): Workshop {
   return shop;
 }
 
-interface Built {
-  readonly said: string;
+interface Built extends ScopedBuild {
   readonly output: string;
 }
 
@@ -81,7 +97,8 @@ async function build(shop: Workshop, url: string, token = TOKEN): Promise<Built>
   const local = ['.turbo', 'node_modules', 'pkg/.turbo', 'pkg/out'];
   for (const path of local) rmSync(join(shop.workspace, path), { recursive: true, force: true });
   const said = await turbo(shop, url, ['run', 'build'], token);
-  return { said, output: readFileSync(join(shop.workspace, 'pkg/out/shouted.txt'), 'utf8') };
+  const read = (name: string) => readFileSync(join(shop.workspace, 'pkg/out', name), 'utf8');
+  return { said, output: read('shouted.txt'), made: read('made') };
 }
 
 function turbo(

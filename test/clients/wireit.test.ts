@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { loadTlsIdentity } from '../../server/connection/tls.ts';
 import { DEFAULT_FORM, type Workshop } from '../rig/assay.ts';
 import { certify, forgetfulServer, MINUTES, run, servedFrom, TOKEN, TOOLS, workshop } from './rig.ts';
+import { checkScopedBuilds, MAKE, type ScopedBuild } from './scoped-builds.ts';
 
 const PACKAGE = {
   name: 'pkg',
@@ -13,7 +14,7 @@ const PACKAGE = {
   scripts: { build: 'wireit' },
   wireit: {
     build: {
-      command: 'mkdir -p out && tr a-z A-Z < words.txt > out/shouted.txt',
+      command: `mkdir -p out && tr a-z A-Z < words.txt > out/shouted.txt && ${MAKE}`,
       files: ['words.txt'],
       output: ['out/**'],
     },
@@ -45,6 +46,22 @@ test('wireit gets no hit from a server that keeps nothing', { timeout: 2 * MINUT
   expect((await build(shop, url, certificate)).said).toMatch(/Ran 1 script and skipped 0/);
 });
 
+test('wireit with tokens of main, of a pull request and of a reader', { timeout: 4 * MINUTES }, async () => {
+  const shop = withPackage();
+  const { certificate, key } = await certify(shop);
+  await checkScopedBuilds(shop, {
+    build(words, url, { token }) {
+      shop.write('words.txt', words);
+      return build(shop, url, certificate, token);
+    },
+    hit: /Ran 0 scripts and skipped 1/,
+    denied: undefined,
+    revoked: undefined,
+    serverArgs: ['--tls-cert', certificate, '--tls-key', key],
+    ca: readFileSync(certificate, 'utf8'),
+  });
+});
+
 function withPackage(): Workshop {
   const shop = workshop();
   shop.write('package.json', JSON.stringify(PACKAGE));
@@ -57,7 +74,8 @@ async function build(
   { folder, workspace }: Workshop,
   url: string,
   certificate: string,
-): Promise<{ said: string; output: string }> {
+  token = TOKEN,
+): Promise<ScopedBuild & { output: string }> {
   for (const old of ['.wireit', 'out']) rmSync(join(workspace, old), { recursive: true, force: true });
   const said = await run(['npm', 'run', 'build'], {
     cwd: workspace,
@@ -68,10 +86,11 @@ async function build(
       NODE_EXTRA_CA_CERTS: certificate,
       ACTIONS_RESULTS_URL: `${url}/`,
       ACTIONS_CACHE_SERVICE_V2: 'true',
-      ACTIONS_RUNTIME_TOKEN: TOKEN,
+      ACTIONS_RUNTIME_TOKEN: token,
       RUNNER_TEMP: folder,
       npm_config_update_notifier: 'false',
     },
   });
-  return { said, output: readFileSync(join(workspace, 'out/shouted.txt'), 'utf8') };
+  const read = (name: string) => readFileSync(join(workspace, 'out', name), 'utf8');
+  return { said, output: read('shouted.txt'), made: read('made') };
 }

@@ -1,6 +1,6 @@
 // FastCDC 2020 cuts at the points of the specification, compared with a slow version in 64-bit numbers.
-// REAPI's published vectors (seed 0) gave the right six chunks too. Their input is an image that is not ours to
-// copy, so they are not repeated here.
+// REAPI's published vectors (seed 0) gave the right six chunks too. Their input is an image that is not ours
+// to copy, so they are not repeated here.
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { firstChunkLength, REAPI_CHUNKING } from '../../core/fastcdc.ts';

@@ -35,7 +35,7 @@ afterAll(async () => {
   shop.remove();
 });
 
-const INDEX = 'v4/index/data.mdb';
+const INDEX = 'v5/index/data.mdb';
 
 test.each<Omit<Injection, 'nth'>>([
   { call: 'fsync', error: 'EIO' },

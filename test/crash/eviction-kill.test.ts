@@ -95,8 +95,8 @@ function checkSum(store: DiskStore, directory: string): void {
     (sum, path) => sum + Math.ceil(statSync(path).size / 4096) * 4096,
     0,
   );
-  expect(readdirSync(join(directory, 'v4/quarantine'))).toEqual([]);
-  const index = statSync(join(directory, 'v4/index/data.mdb')).size;
+  expect(readdirSync(join(directory, 'v5/quarantine'))).toEqual([]);
+  const index = statSync(join(directory, 'v5/index/data.mdb')).size;
   expect(store.space.used()).toBeLessThanOrEqual(inFiles + index + 4 * 1024 * 1024);
 }
 

@@ -1,6 +1,8 @@
 // One client for each protocol of tools with opaque keys: uploads, and asks for the upload again.
 import { createHash } from 'node:crypto';
 import { type Dispatcher, request } from 'undici';
+import { decodePathSet, encodePathSet } from '../../core/path-set.ts';
+import { ListPathSetsResponse } from '../../core/proto/generated/assay.ts';
 
 export interface ProtocolClient {
   readonly name: string;
@@ -121,7 +123,26 @@ export function protocolClients(url: string, dispatcher: Dispatcher): ProtocolCl
     },
   };
 
+  const pathSets: ProtocolClient = {
+    name: 'path-sets',
+    async upload(key, content) {
+      const set = pathSetWith(content);
+      const stored = await ask('PUT', `/cas/${sha256(set)}`, set);
+      return (
+        stored.status < 300 &&
+        (await ask('PUT', `/path-sets/v1/team/${key}?set=${sha256(set)}`)).status === 200
+      );
+    },
+    async find(key) {
+      const { status, body } = await ask('GET', `/path-sets/v1/team/${key}`);
+      if (status !== 200) throw new Error(`the list of ${key}: ${status}`);
+      const [first] = ListPathSetsResponse.decode(body).sets;
+      return first && Buffer.from(decodePathSet(first)[0]?.state ?? '', 'latin1');
+    },
+  };
+
   return [
+    pathSets,
     plain('turbo', (key) => `/v8/artifacts/${key}?slug=team`),
     plain('nx', (key) => `/nx/team/v1/cache/${key}`),
     plain('gradle', (key) => `/gradle/team/${key.slice(0, 32)}`),
@@ -133,6 +154,12 @@ export function protocolClients(url: string, dispatcher: Dispatcher): ProtocolCl
     actions,
     resumable,
   ];
+}
+
+function pathSetWith(content: Buffer): Buffer {
+  const state = content.toString('latin1');
+  const set = [{ root: '', path: 'a', names: false, state, left: '', without: [], note: '' }];
+  return Buffer.from(encodePathSet(set));
 }
 
 function sha256(bytes: Uint8Array): string {

@@ -93,7 +93,7 @@ async function fill(blobs: readonly Buffer[]): Promise<void> {
 
 function damage(blobs: readonly Buffer[], random: Random): void {
   flipSmall(blobs, random);
-  const files = new Map(filesBelow(join(shop.store, 'v4/files')).map((path) => [hashIn(path), path]));
+  const files = new Map(filesBelow(join(shop.store, 'v5/files')).map((path) => [hashIn(path), path]));
   blobs.forEach((bytes, number) => {
     if (number < FLIPPED_SMALL) return;
     const path = files.get(digestOf(bytes).hash) ?? '';
@@ -107,7 +107,7 @@ function damage(blobs: readonly Buffer[], random: Random): void {
  * In every complete copy in the index: LMDB leaves old pages behind. LMDB's own pages are not damaged here.
  */
 function flipSmall(blobs: readonly Buffer[], random: Random): void {
-  const path = join(shop.store, 'v4/index/data.mdb');
+  const path = join(shop.store, 'v5/index/data.mdb');
   const index = readFileSync(path);
   const places = blobs
     .slice(0, FLIPPED_SMALL)

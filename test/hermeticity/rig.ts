@@ -15,7 +15,10 @@ export const PROJECT = fileURLToPath(new URL('../..', import.meta.url)).replace(
 export const NATIVE = join(PROJECT, 'hermeticity/native');
 const HELPER = join(PROJECT, 'dist/assay-trace');
 
-/** Builds the helper if a source is newer; build.sh replaces it in one step, so test files may do this at once. */
+/**
+ * Builds the helper if a source is newer; build.sh replaces it in one step, so test files may do this at
+ * once.
+ */
 export function nativeTracer(): Tracer {
   const builtAt = statSync(HELPER, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const sources = readdirSync(NATIVE).map((name) => statSync(join(NATIVE, name)).mtimeMs);
@@ -87,6 +90,10 @@ export function linesBelow(report: TraceReport, folder: AbsPath): string[] {
     const short = (path: string) => (path === folder ? '.' : path.slice(folder.length + 1));
     return [`${access.kind} ${short(access.path)}${suffixOf(access, short)}`];
   });
+}
+
+export function looksAtLoaderCache({ accesses }: TraceReport): Access[] {
+  return accesses.filter((access) => 'path' in access && access.path === '/etc/ld.so.cache');
 }
 
 function suffixOf(access: Access, short: (path: string) => string): string {

@@ -1,4 +1,5 @@
-// What people install stands alone: the bundle in its folder, the executable anywhere. (`npm test` builds both first.)
+// What people install stands alone: the bundle in its folder, the executable anywhere. (`npm test` builds
+// both first.)
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,

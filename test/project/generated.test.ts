@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { VERSION } from '../../core/version.ts';
 import { configSchema } from '../../scripts/config-schema.ts';
 import { errorsPage } from '../../scripts/errors-page.ts';
+import { serverSchema } from '../../scripts/server-schema.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (...parts: string[]) => readFileSync(join(ROOT, ...parts), 'utf8');
@@ -23,6 +24,10 @@ test('docs/ERRORS.md is the page of the catalogue (npm run generate)', () => {
 
 test('client/config/assay.schema.json is made from the table of fields (npm run generate)', () => {
   expect(read('client/config/assay.schema.json')).toBe(configSchema());
+});
+
+test('server/config/server.schema.json is made from the table of fields (npm run generate)', () => {
+  expect(read('server/config/server.schema.json')).toBe(serverSchema());
 });
 
 test('core/version.ts says what package.json says', () => {

@@ -17,8 +17,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The order inside each room, from the bottom to the top. A folder imports only from lines that stand before its own.
- * A file at the root of a room counts as a folder. Type-only imports may point anywhere in the room.
+ * The order inside each room, from the bottom to the top. A folder imports only from lines that stand before
+ * its own. A file at the root of a room counts as a folder. Type-only imports may point anywhere in the room.
  */
 const ORDER: Readonly<Record<string, readonly string[]>> = {
   core: [
@@ -27,13 +27,13 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'proto/generated/google/rpc',
     'proto/generated',
     'cli  grpc  limits.ts  namespace.ts  path.ts  request-shapes.ts',
-    'message.ts  sha256.ts',
-    'digest.ts  evidence.ts  fastcdc.ts',
+    'config  message.ts  sha256.ts',
+    'digest.ts  evidence.ts  fastcdc.ts  metadata',
     'action.ts  inlined-blobs.ts  path-set.ts  result.ts  tree.ts',
   ],
   store: [
     'limits.ts  store.ts  events.ts  raw.ts  size-limit.ts',
-    'shared  scrub',
+    'shared  scrub  log  review',
     'layers  memory',
     'disk/fs',
     'disk/index',
@@ -45,12 +45,12 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   hermeticity: ['limits.ts  system', 'trace  sandbox  reproduce', 'trace/strace  verdict'],
   server: [
     'limits.ts  log.ts  lifecycle.ts  context.ts',
-    'background  capacity',
+    'background  capacity  access',
     'http',
-    'connection  pages',
-    'grpc',
+    'connection  pages  access/oidc  admin',
+    'config  grpc',
     'protocols/shared  protocols/moon',
-    'protocols/azure  protocols/ccache  protocols/gradle  protocols/labels  protocols/nx  protocols/reapi',
+    'protocols/auth  protocols/azure  protocols/ccache  protocols/gradle  protocols/labels  protocols/nx  protocols/path-sets  protocols/reapi',
     'protocols/resumable  protocols/rush  protocols/s3  protocols/turbo  protocols/webdav',
     'protocols/actions  protocols/asset  protocols/bazel-http',
     'adapters.ts',
@@ -61,7 +61,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   client: [
     'limits.ts',
     'terminal  local-store  remote',
-    'remote/grpc  files',
+    'remote/grpc  files  login',
     'action  tools',
     'inputs  process',
     'config  outputs  path-sets',
@@ -74,13 +74,14 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'audit  library  integrations/bazel-worker  integrations/gocache',
     'config/init',
     'commands',
+    'commands/incident',
   ],
   bin: ['assay.ts'],
 };
 
 /**
- * Imports against the order, loaded where they are needed: most runs need none of them, so a start does not pay for them.
- * Each is the one place where a folder reaches a special form of its own work.
+ * Imports against the order, loaded where they are needed: most runs need none of them, so a start does not
+ * pay for them. Each is the one place where a folder reaches a special form of its own work.
  */
 const LATE_AGAINST_ORDER: readonly string[] = [
   'client/remote/open.ts -> client/remote/grpc',

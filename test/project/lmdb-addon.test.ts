@@ -1,4 +1,5 @@
-// The addon that runs from source is the mended one: a disk that fails must not end a server that was started by `npm start`.
+// The addon that runs from source is the mended one: a disk that fails must not end a server that was started
+// by `npm start`.
 import { readFileSync, realpathSync } from 'node:fs';
 import 'lmdb';
 import { expect, test } from 'vitest';

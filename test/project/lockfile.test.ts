@@ -47,7 +47,10 @@ describe('the lockfile', () => {
     expect(packages[`node_modules/${name}`]?.version).toMatch(/^\d/);
   });
 
-  /** A registry may lack a platform's package of the newest version: `npm install` says nothing, `npm ci` fails. */
+  /**
+   * A registry may lack a platform's package of the newest version: `npm install` says nothing, `npm ci`
+   * fails.
+   */
   test('holds every optional package that a package names, so that npm ci takes it', () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).filter(
@@ -99,7 +102,10 @@ describe('package.json', () => {
   });
 });
 
-/** Where a package at `path` finds others, nearest first: its own node_modules, and those of all that it lies in. */
+/**
+ * Where a package at `path` finds others, nearest first: its own node_modules, and those of all that it lies
+ * in.
+ */
 function foldersAbove(path: string): string[] {
   if (path === '') return ['node_modules/'];
   const outer = path.lastIndexOf('/node_modules/');

@@ -1,5 +1,5 @@
-// What `npm run package` makes works where it is installed: in a folder with nothing else, without a network and without a
-// Node of its own. (`npm test` builds first what it packs.)
+// What `npm run package` makes works where it is installed: in a folder with nothing else, without a network
+// and without a Node of its own. (`npm test` builds first what it packs.)
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -99,19 +99,23 @@ test('the server serves, on the Node of the package and in the process that was 
   }
 });
 
-test('the library runs and watches, and the schema is there', async () => {
+test('the library runs and watches, and the schemas are there', async () => {
   writeFileSync(within('words.txt'), 'b\na\n');
   const ran = await script(`
     import { run } from 'assay';
     import schema from 'assay/schema.json' with { type: 'json' };
+    import serverSchema from 'assay/server-schema.json' with { type: 'json' };
     const action = { command: ['sort', '-o', 'sorted', 'words.txt'], inputs: ['words.txt'], outputs: ['sorted'] };
     for (const time of [1, 2]) {
-      const { outcome, standing } = await run(action);
-      console.log(outcome, standing);
+      const { outcome, status } = await run(action);
+      console.log(outcome, status);
     }
-    console.log(schema.title);`);
+    console.log(schema.title);
+    console.log(serverSchema.title);`);
   expect(ran).toMatchObject({ code: 0, stderr: '' });
-  expect(ran.stdout).toMatch(/^miss clean\nhit-local clean\nassay.json/);
+  expect(ran.stdout).toMatch(
+    /^miss declared\nhit-local declared\nassay.json.*\nThe configuration of assay serve/,
+  );
 });
 
 test('the library refuses a Node that is too old when it is imported', async () => {

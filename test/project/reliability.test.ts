@@ -1,5 +1,5 @@
-// docs/RELIABILITY.md says what the tests show: every fault has a test that keeps its figures, and no promise has others
-// than zeros beside it where zero is what was promised.
+// docs/RELIABILITY.md says what the tests show: every fault has a test that keeps its figures, and no promise
+// has others than zeros beside it where zero is what was promised.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

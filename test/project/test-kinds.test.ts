@@ -1,4 +1,5 @@
-// The two kinds of tests: `npm run test:unit` starts no process and so is quick, `npm run test:e2e` runs all others.
+// The two kinds of tests: `npm run test:unit` starts no process and so is quick, `npm run test:e2e` runs all
+// others.
 import { expect, test } from 'vitest';
 import { Reach, sortTests, testFiles } from './test-kinds.ts';
 

@@ -1,6 +1,6 @@
-// Sorts the test files into two kinds by what they import, directly or through others. A unit test starts no process, so
-// it reaches no node:child_process, and has no rounds that scale, so it does not reach test/rig/soak.ts. Every other test
-// is an end-to-end test.
+// Sorts the test files into two kinds by what they import, directly or through others. A unit test starts no
+// process, so it reaches no node:child_process, and has no rounds that scale, so it does not reach
+// test/rig/soak.ts. Every other test is an end-to-end test.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Import, importsOf, ROOT, sourcesOf } from './sources.ts';

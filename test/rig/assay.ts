@@ -1,4 +1,5 @@
-// Drives `assay` as a person does: as a process. A Workshop is a temporary folder with a workspace and a store in it.
+// Drives `assay` as a person does: as a process. A Workshop is a temporary folder with a workspace and a
+// store in it.
 import { spawn } from 'node:child_process';
 import {
   chmodSync,
@@ -14,6 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { HitReceipt } from '../../client/run/receipt.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 
@@ -27,12 +29,16 @@ export const FORMS = {
 export type Form = keyof typeof FORMS;
 
 /**
- * The form that tests start unless they ask for another. The bundle starts in half the CPU time of the sources, and its
- * code is the same. Where a source is newer than the bundle, tests start the sources, so that they never test old code.
+ * The form that tests start unless they ask for another. The bundle starts in half the CPU time of the
+ * sources, and its code is the same. Where a source is newer than the bundle, tests start the sources, so
+ * that they never test old code.
  */
 export const DEFAULT_FORM: 'bundle' | 'source' = isBundleCurrent() ? 'bundle' : 'source';
 
-/** The forms of tests that must hold in each runtime: Node and Bun. test/client/run/promises.test.ts starts the sources too. */
+/**
+ * The forms of tests that must hold in each runtime: Node and Bun. test/client/run/promises.test.ts starts
+ * the sources too.
+ */
 export const RUNTIME_FORMS: readonly Form[] = [DEFAULT_FORM, 'executable'];
 
 function isBundleCurrent(): boolean {
@@ -65,9 +71,10 @@ export interface Summary {
   readonly published: boolean;
   readonly shared: boolean;
   readonly outputsWritten: number;
-  readonly standing: 'clean' | 'marked' | 'unwatched';
+  readonly status: 'declared' | 'observed' | 'unproven' | 'unwatched';
   readonly findings?: readonly { readonly kind: string; readonly path?: string }[];
   readonly notPublished?: string;
+  readonly receipt?: HitReceipt;
   readonly warnings: readonly string[];
 }
 
@@ -123,7 +130,10 @@ export class Workshop {
     return existsSync(join(this.workspace, path));
   }
 
-  /** Any command of `assay`, with this workshop's store and nothing of the caller's environment but PATH and HOME. */
+  /**
+   * Any command of `assay`, with this workshop's store and nothing of the caller's environment but PATH and
+   * HOME.
+   */
   assay(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
     return runProcess([...FORMS[options.form ?? DEFAULT_FORM], ...args], {
       cwd: options.cwd ?? this.workspace,
@@ -152,7 +162,9 @@ export class Workshop {
   }
 }
 
-/** With the cache of compiled sources that bin/assay uses: a start from source takes a quarter of the time. */
+/**
+ * With the cache of compiled sources that bin/assay uses: a start from source takes a quarter of the time.
+ */
 export function baseEnvironment(): Record<string, string> {
   const { PATH = '', HOME = '/' } = process.env;
   return {
@@ -185,7 +197,7 @@ export function runProcess(
   });
 }
 
-function summaryOf(ran: Ran): Summary {
+export function summaryOf(ran: Ran): Summary {
   const line = ran.stderr.trimEnd().split('\n').at(-1) ?? '';
   try {
     return JSON.parse(line);

@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import { baseEnvironment, DEFAULT_FORM, FORMS, type Form } from './assay.ts';
 
@@ -16,6 +16,13 @@ export interface SentInput {
 export interface WorkResponse {
   readonly exitCode: number;
   readonly output: string;
+  /** Absent for 0, the id of a worker that serves one request at a time. */
+  readonly id?: number;
+}
+
+export interface RequestOptions {
+  readonly id?: number;
+  readonly cancel?: true;
 }
 
 export function inputOf(workspace: string, path: string): SentInput {
@@ -26,7 +33,11 @@ export function inputOf(workspace: string, path: string): SentInput {
 }
 
 /** Framed, as Bazel writes it. */
-export function encodeRequest(args: readonly string[], inputs: readonly SentInput[]): Buffer {
+export function encodeRequest(
+  args: readonly string[],
+  inputs: readonly SentInput[],
+  { id = 0, cancel }: RequestOptions = {},
+): Buffer {
   const message = new BinaryWriter();
   for (const arg of args) message.uint32(10).string(arg);
   for (const { path, digest } of inputs) {
@@ -34,7 +45,26 @@ export function encodeRequest(args: readonly string[], inputs: readonly SentInpu
     if (digest !== undefined) input.uint32(18).bytes(Buffer.from(digest));
     message.uint32(18).bytes(input.finish());
   }
+  if (id !== 0) message.uint32(24).int32(id);
+  if (cancel) message.uint32(32).bool(true);
   return Buffer.from(new BinaryWriter().bytes(message.finish()).finish());
+}
+
+/**
+ * How Bazel shows a source tree to a worker: as it is, by a link to each entry of its root (the execroot), or
+ * by a link to each input (--worker_sandboxing).
+ */
+export type Layout = 'plain' | 'execroot' | 'sandbox';
+
+/** Lays out `tree` in `root` as Bazel does before a request. Bazel's folder itself stays the same one. */
+export function layOut(layout: Layout, tree: string, root: string, inputs: readonly string[]): void {
+  if (layout === 'plain') return;
+  mkdirSync(root, { recursive: true });
+  for (const name of readdirSync(root)) rmSync(join(root, name), { recursive: true });
+  for (const path of layout === 'execroot' ? readdirSync(tree) : inputs) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    symlinkSync(join(tree, path), join(root, path));
+  }
 }
 
 export class BazelDriver {
@@ -46,9 +76,16 @@ export class BazelDriver {
 
   constructor(
     args: readonly string[],
-    options: { cwd: string; form?: Form; env?: Readonly<Record<string, string>> },
+    options: {
+      cwd: string;
+      form?: Form;
+      /** Instead of a form: how `assay` is started. */
+      assay?: readonly [string, ...string[]];
+      env?: Readonly<Record<string, string>>;
+    },
   ) {
-    const [program, ...rest] = [...FORMS[options.form ?? DEFAULT_FORM], 'bazel-worker', ...args];
+    const form = options.assay ?? FORMS[options.form ?? DEFAULT_FORM];
+    const [program = '', ...rest] = [...form, 'bazel-worker', ...args];
     const child = spawn(program, [...rest, '--persistent_worker'], {
       cwd: options.cwd,
       env: { ...baseEnvironment(), ...options.env },
@@ -116,11 +153,13 @@ function decodeResponse(bytes: Uint8Array): WorkResponse {
   const reader = new BinaryReader(bytes);
   let exitCode = 0;
   let output = '';
+  let id = 0;
   while (reader.pos < reader.len) {
     const [field, type] = reader.tag();
     if (field === 1) exitCode = reader.int32();
     else if (field === 2) output = reader.string();
+    else if (field === 3) id = reader.int32();
     else reader.skip(type, field);
   }
-  return { exitCode, output };
+  return { exitCode, output, ...(id !== 0 && { id }) };
 }

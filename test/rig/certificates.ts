@@ -1,4 +1,5 @@
-// Certificates for a test: an authority, and a server and a client that it vouches for. Made by openssl, valid for a day.
+// Certificates for a test: an authority, and a server and a client that it vouches for. Made by openssl,
+// valid for a day.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// What a test of a fault has found, kept for docs/RELIABILITY.md (npm run reliability). A run of the tests leaves the
-// committed figures alone: they are of one run on one machine, and say which.
+// What a test of a fault has found, kept for docs/RELIABILITY.md (npm run reliability). A run of the tests
+// leaves the committed figures alone: they are of one run on one machine, and say which.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FaultName } from './faults.ts';

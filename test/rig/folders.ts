@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 const IN_MEMORY = '/dev/shm';
 
 /**
- * A folder in memory where there is such a disk, else an ordinary one. For tests whose outcome must not depend on how long
- * a busy disk takes to sync.
+ * A folder in memory where there is such a disk, else an ordinary one. For tests whose outcome must not
+ * depend on how long a busy disk takes to sync.
  */
 export function makeQuickFolder(): string {
   return mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), 'assay-test-'));

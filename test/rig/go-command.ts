@@ -1,5 +1,5 @@
-// The go command's side of GOCACHEPROG, as cmd/go/internal/cache/prog.go speaks it: requests with IDs of their own, a body
-// after its request, answers in any order.
+// The go command's side of GOCACHEPROG, as cmd/go/internal/cache/prog.go speaks it: requests with IDs of
+// their own, a body after its request, answers in any order.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

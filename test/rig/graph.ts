@@ -15,7 +15,11 @@ export async function runSteps(
   args: readonly string[],
   options: RunOptions = {},
 ): Promise<GraphRan> {
-  const ran = await shop.assay(['run', '--json', ...args], options);
+  return eventsOf(await shop.assay(['run', '--json', ...args], options));
+}
+
+/** What `assay run --json STEP` has told. */
+export function eventsOf(ran: Ran): GraphRan {
   if (ran.stdout === '') throw new Error(`no events; it said:\n${ran.stderr}`);
   const events = ran.stdout
     .trimEnd()

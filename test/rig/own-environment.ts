@@ -1,5 +1,5 @@
-// Before every test file: what this person's shell and settings say to git, Python, Assay and the tools that tests drive is
-// forgotten. So a test does the same on every machine.
+// Before every test file: what this person's shell and settings say to git, Python, Assay and the tools that
+// tests drive is forgotten. So a test does the same on every machine.
 
 /** Seeds and factors of the tests themselves stay. */
 const FORGOTTEN =

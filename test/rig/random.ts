@@ -1,4 +1,5 @@
-// Random values from a seed, so that a failure can be seen again: every test that uses it prints its seed in its title.
+// Random values from a seed, so that a failure can be seen again: every test that uses it prints its seed in
+// its title.
 import { createCipheriv } from 'node:crypto';
 
 /** Many random bytes in little time. */

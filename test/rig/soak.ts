@@ -1,5 +1,5 @@
-// The size of a test that has a full size. `npm test` runs the usual size; `npm run test:soak` (ASSAY_SOAK=20) runs the full
-// one. A factor in between runs that many twentieths.
+// The size of a test that has a full size. `npm test` runs the usual size; `npm run test:soak`
+// (ASSAY_SOAK=20) runs the full one. A factor in between runs that many twentieths.
 const { ASSAY_SOAK } = process.env;
 
 /** The usual size is a twentieth, where the test names no other. */

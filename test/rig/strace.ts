@@ -1,5 +1,5 @@
-// Makes a running process's system calls fail, by strace: the real process, the real file system, one call that did not
-// happen.
+// Makes a running process's system calls fail, by strace: the real process, the real file system, one call
+// that did not happen.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 

@@ -1,4 +1,5 @@
-// A folder as text, for comparing two of them: every path with its kind, executable bit, and content or target.
+// A folder as text, for comparing two of them: every path with its kind, executable bit, and content or
+// target.
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';

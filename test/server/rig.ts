@@ -6,6 +6,8 @@ import pino from 'pino';
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { Digest } from '../../core/digest.ts';
+import type { TokenExchange } from '../../server/access/identities.ts';
+import type { IdentitySource } from '../../server/access/identity.ts';
 import type { Clock } from '../../server/connection/awake-clock.ts';
 import type { TlsIdentity } from '../../server/connection/tls.ts';
 import type { ServerLimits } from '../../server/limits.ts';
@@ -14,14 +16,18 @@ import { reportStoreEvents } from '../../server/log.ts';
 import { Metrics } from '../../server/pages/metrics.ts';
 import type { S3Keys } from '../../server/protocols/s3/signature.ts';
 import type { OnStoreEvent } from '../../store/events.ts';
+import type { WriteLog } from '../../store/log/write-log.ts';
 import { openMemoryStore } from '../../store/open.ts';
 import type { Blobs, LargeBlob, Store } from '../../store/store.ts';
 
 export interface TestServerOptions {
   readonly store?: Store | ((onEvent: OnStoreEvent) => Store | Promise<Store>);
   readonly storeFolder?: string;
+  readonly writeLog?: WriteLog;
   readonly host?: string;
   readonly token?: string;
+  readonly identities?: IdentitySource;
+  readonly tokenExchange?: TokenExchange;
   readonly s3Keys?: S3Keys;
   readonly readOnly?: boolean;
   readonly tls?: TlsIdentity | undefined;

@@ -85,15 +85,15 @@ test('the store sees at once that the client has disconnected', async () => {
   const begun = new Promise<void>((resolve) => {
     whenBegun = resolve;
   });
-  let whenTold: (error: unknown) => void = () => {};
-  const told = new Promise((resolve) => {
-    whenTold = resolve;
+  let whenRefused: (error: unknown) => void = () => {};
+  const refusal = new Promise((resolve) => {
+    whenRefused = resolve;
   });
   const put = async (_expected: unknown, content: Content): Promise<never> => {
     try {
       if (!(content instanceof Uint8Array)) for await (const _piece of content) whenBegun();
     } catch (error) {
-      whenTold(error);
+      whenRefused(error);
     }
     throw new Error('nobody waits for this any more');
   };
@@ -102,7 +102,7 @@ test('the store sees at once that the client has disconnected', async () => {
   connection.send(putHead(pathOf(SOME), `content-length: ${MIB}`) + 'the beginning'.repeat(10_000));
   await begun;
   connection.socket.destroy();
-  expect(await told).toMatchObject({ code: 'ASSAY_SIZE_MISMATCH' });
+  expect(await refusal).toMatchObject({ code: 'ASSAY_SIZE_MISMATCH' });
 });
 
 test('a blob with a flipped bit on disk is never served, and the next put repairs it', async () => {

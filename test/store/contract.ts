@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Digest, digestOf, EMPTY, type Hash, toWire } from '../../core/digest.ts';
 import { parseNamespace } from '../../core/namespace.ts';
+import { decodeResult } from '../../core/result.ts';
 import { SERVER } from '../../server/limits.ts';
 import type { StoreEvent } from '../../store/events.ts';
 import { rivalAddress } from '../../store/layers/divergence.ts';
@@ -494,13 +495,14 @@ export function describeStore(backend: Backend): void {
         expect(events).toEqual([]);
       });
 
-      test('replaces the first without an event if the key’s content may change', async () => {
-        for (const output of [first, second]) {
-          const put = store.results.put(addressOf('key'), resultNaming(output), { replace: true });
-          expect(await put).toBe('stored');
-        }
+      test('replaces the first without a divergence if the key’s content may change', async () => {
+        const put = (output: Digest) =>
+          store.results.put(addressOf('key'), resultNaming(output), { replace: true });
+        expect(await put(first)).toBe('stored');
+        expect(await put(second)).toBe('replaced');
+        expect(await put(second)).toBe('stored');
         expect(plain((await store.results.get(addressOf('key')))?.references)).toEqual([second]);
-        expect(events).toEqual([]);
+        expect(events).toEqual([{ type: 'replaced', address: addressOf('key') }]);
       });
 
       test('is still refused if it is incomplete', async () => {
@@ -510,6 +512,29 @@ export function describeStore(backend: Backend): void {
           code: 'ASSAY_RESULT_INCOMPLETE',
         });
         expect(events).toEqual([]);
+      });
+    });
+
+    describe('an update of a result', () => {
+      const exitCodeOf = (bytes: Uint8Array | undefined) => (bytes ? decodeResult(bytes).exitCode : 0);
+
+      test('loses no change if many come at once, and is no divergence', async () => {
+        const address = addressOf('key');
+        const next = (current: Uint8Array | undefined) => resultWith({ exitCode: exitCodeOf(current) + 1 });
+        await Promise.all(Array.from({ length: 20 }, () => store.results.update(address, next)));
+        expect(exitCodeOf((await store.results.get(address))?.bytes)).toBe(20);
+        expect(events).toEqual([]);
+      });
+
+      test('writes nothing without a change, and nothing incomplete', async () => {
+        const address = addressOf('key');
+        await store.results.update(address, () => undefined);
+        expect(await store.results.get(address)).toBeUndefined();
+        const nowhere = digestOf(contentOf('nowhere', SMALL));
+        await expect(store.results.update(address, () => resultNaming(nowhere))).rejects.toMatchObject({
+          code: 'ASSAY_RESULT_INCOMPLETE',
+        });
+        expect(await store.results.get(address)).toBeUndefined();
       });
     });
   });

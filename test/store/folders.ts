@@ -37,7 +37,7 @@ export function useFolders(): { folder(): string; open(options: DiskStoreOptions
 
 /** Every file below a part of the store, by its path. */
 export function filesIn(directory: string, part: 'files' | 'staging' | 'quarantine'): string[] {
-  return readdirSync(join(directory, 'v4', part), { recursive: true, withFileTypes: true })
+  return readdirSync(join(directory, 'v5', part), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 }

@@ -1,4 +1,5 @@
-// The mutations that a fuzzer applies to a valid gRPC call: message bytes, frames, number of messages, method.
+// The mutations that a fuzzer applies to a valid gRPC call: message bytes, frames, number of messages,
+// method.
 import { frame } from '../../../core/grpc/frame.ts';
 import type { Random } from '../../rig/random.ts';
 import type { GrpcRequest } from './grpc-targets.ts';

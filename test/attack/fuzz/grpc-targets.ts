@@ -2,7 +2,17 @@
 // an earlier one stored.
 import { zstdCompressSync } from 'node:zlib';
 import { type Digest, digestOf, toWire } from '../../../core/digest.ts';
-import { FetchBlobRequest, PushBlobRequest } from '../../../core/proto/generated/asset.ts';
+import {
+  AddPathSetRequest,
+  FindResultRequest,
+  ListPathSetsRequest,
+} from '../../../core/proto/generated/assay.ts';
+import {
+  FetchBlobRequest,
+  FetchDirectoryRequest,
+  PushBlobRequest,
+  PushDirectoryRequest,
+} from '../../../core/proto/generated/asset.ts';
 import {
   QueryWriteStatusRequest,
   ReadRequest,
@@ -35,6 +45,7 @@ export interface GrpcTarget {
 }
 
 const ASSET = '/build.bazel.remote.asset.v1';
+const PATH_SETS = '/assay.v1.PathSets';
 const NOTHING = new Uint8Array(0);
 const SHA256 = 1;
 
@@ -51,9 +62,11 @@ function contentOf(bytes: Buffer): Content {
 export function grpcTargets(random: Random): GrpcTarget[] {
   const folder = directoryOf([digestOf(Buffer.from('a file'))]);
   const contentOfFolder = contentOf(folder);
+  /** Its only file is one of the contents, so it can be complete. */
+  const wholeFolder = contentOf(directoryOf([digestOf(Buffer.alloc(10))]));
   const sizes = [0, 10, 100, 1000, 70_000];
   const contents = sizes.flatMap((size) => [0, 1].map((byte) => contentOf(Buffer.alloc(size, byte))));
-  const content = () => random.pick([...contents, contentOfFolder]);
+  const content = () => random.pick([...contents, contentOfFolder, wholeFolder]);
   const digest = () => toWire(content().digest);
   const about = () => ({
     instanceName: random.pick(['', 'some/project']),
@@ -156,6 +169,31 @@ export function grpcTargets(random: Random): GrpcTarget[] {
         blobDigest: digest(),
       };
       return one(`${ASSET}.Push/PushBlob`, PushBlobRequest.encode(request).finish());
+    }),
+    target('fetchDirectory', () => {
+      const request = { ...FetchDirectoryRequest.decode(NOTHING), uris: [`urn:${random.below(4)}`] };
+      return one(`${ASSET}.Fetch/FetchDirectory`, FetchDirectoryRequest.encode(request).finish());
+    }),
+    target('pushDirectory', () => {
+      const request = {
+        ...PushDirectoryRequest.decode(NOTHING),
+        uris: [`urn:${random.below(4)}`],
+        rootDirectoryDigest: toWire(wholeFolder.digest),
+      };
+      return one(`${ASSET}.Push/PushDirectory`, PushDirectoryRequest.encode(request).finish());
+    }),
+    target('pathSets', () => {
+      const name = { instanceName: random.pick(['', 'some/project']), key: digest().hash };
+      const candidates = Array.from({ length: random.below(5) }, () => {
+        const result = Buffer.from(digest().hash, 'hex');
+        return { set: result.subarray(0, 8), result };
+      });
+      const find = { ...name, candidates, inlinedBytes: random.pick([0, 1000, 1_000_000]) };
+      return random.pick([
+        one(`${PATH_SETS}/List`, ListPathSetsRequest.encode(name).finish()),
+        one(`${PATH_SETS}/Add`, AddPathSetRequest.encode({ ...name, set: digest().hash }).finish()),
+        one(`${PATH_SETS}/Find`, FindResultRequest.encode(find).finish()),
+      ]);
     }),
   ];
 }

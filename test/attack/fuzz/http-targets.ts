@@ -6,6 +6,7 @@ import {
   FinalizeCacheEntryUploadRequest,
   GetCacheEntryDownloadURLRequest,
 } from '../../../core/proto/generated/actions_cache.ts';
+import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
 import type { Random } from '../../rig/random.ts';
 import { resultNaming } from '../../store/content.ts';
 import { type FuzzRequest, type FuzzTarget, request } from './request.ts';
@@ -23,6 +24,21 @@ export function httpTargets(random: Random): FuzzTarget[] {
       const bytes = content();
       const path = `/some/prefix/cas/${digestOf(bytes).hash}`;
       return random.below(2) === 0 ? request('PUT', path, bytes) : request('GET', path);
+    }),
+    target('resumable', () => {
+      const bytes = Buffer.alloc(1000, random.below(4));
+      const { hash } = digestOf(bytes);
+      const half = { 'upload-complete': '?0', 'upload-offset': '0' };
+      return random.pick([
+        request('PUT', `/some/prefix/cas/${hash}`, bytes.subarray(0, 500), half),
+        request('PUT', `/some/prefix/cas/${hash}`, bytes, { 'upload-complete': '?1' }),
+        request('PATCH', `/some/prefix/uploads/${hash}`, bytes.subarray(500), {
+          'upload-complete': '?1',
+          'upload-offset': '500',
+        }),
+        request('HEAD', `/some/prefix/uploads/${hash}`),
+        request('DELETE', `/some/prefix/uploads/${hash}`),
+      ]);
     }),
     target('ac', () => {
       const path = `/some/prefix/ac/${digits(64)}`;
@@ -81,6 +97,25 @@ export function httpTargets(random: Random): FuzzTarget[] {
         request('GET', `/labels/v1/team?exact=${label}&prefix=deps-`),
       ]);
     }),
+    target('path-sets', () => {
+      const path = `/path-sets/v1/team/${digits(64)}`;
+      const candidates = [{ set: Buffer.alloc(8), result: Buffer.from(digits(64), 'hex') }];
+      const find = FindResultRequest.encode({ instanceName: '', key: '', candidates, inlinedBytes: 1000 });
+      return random.pick([
+        request('PUT', `${path}?set=${digestOf(Buffer.alloc(0)).hash}`),
+        request('PUT', `${path}?set=${digits(64)}`),
+        request('GET', `${path}?find=${Buffer.from(find.finish()).toString('base64url')}`),
+        request('GET', path),
+      ]);
+    }),
+    target('admin', () =>
+      random.pick([
+        request('POST', '/admin/forget', JSON.stringify({ namespace: 'some', listed: 3 }), {
+          'content-type': 'application/json',
+        }),
+        request('GET', `/admin/divergences?limit=${random.pick([1, 50, 0])}`),
+      ]),
+    ),
     target('pages', () => request('GET', random.pick(['/', '/status', '/metrics', '/healthz', '/nowhere']))),
     actionsTarget(random, content),
   ];
@@ -100,7 +135,7 @@ function actionsTarget(random: Random, content: () => Buffer): FuzzTarget {
   const id = () => Buffer.from(`block-${random.below(3)}`).toString('base64');
   return {
     name: 'actions',
-    heard(body) {
+    received(body) {
       const url = /https?:\/\/[^/"]+(\/actions\/[0-9a-z/]+\?sig=[0-9a-f]{64})/.exec(
         body.toString('latin1'),
       )?.[1];

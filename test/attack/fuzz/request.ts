@@ -1,4 +1,5 @@
-// A request as a fuzzer sends it: arbitrary bytes anywhere, including those that no client library would send.
+// A request as a fuzzer sends it: arbitrary bytes anywhere, including those that no client library would
+// send.
 
 export interface FuzzRequest {
   readonly method: string;
@@ -15,7 +16,7 @@ export interface FuzzTarget {
   /** A valid request, possibly out of order. */
   next(): FuzzRequest;
   /** Receives the response, for a protocol whose next request needs it. */
-  heard?(body: Buffer): void;
+  received?(body: Buffer): void;
 }
 
 export function request(

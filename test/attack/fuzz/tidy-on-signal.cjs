@@ -1,4 +1,5 @@
-// Loaded into a server before anything else: it collects all garbage when it is told to by SIGUSR2, so that what is left is what it keeps.
+// Loaded into a server before anything else: it collects all garbage when it is told to by SIGUSR2, so that
+// what is left is what it keeps.
 const { setFlagsFromString } = require('node:v8');
 const { runInNewContext } = require('node:vm');
 

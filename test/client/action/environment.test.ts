@@ -40,6 +40,9 @@ describe('the strict environment', () => {
       SHELL: '/bin/sh',
       TZ: 'UTC',
       LC_ALL: 'C.UTF-8',
+      MYPY_CACHE_DIR: `${TMPDIR}/mypy`,
+      RUFF_CACHE_DIR: `${TMPDIR}/ruff`,
+      PYTHONDONTWRITEBYTECODE: '1',
     });
     expect(HOME).not.toBe(process.env.HOME);
     expect(TMPDIR).not.toBe(HOME);

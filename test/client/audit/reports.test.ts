@@ -57,6 +57,16 @@ describe('SARIF', () => {
     expect(run?.invocations).toMatchObject([{ executionSuccessful: true, exitCode: 0 }]);
   });
 
+  test('has a note for what is compared before every hit, and a warning for everything else', async () => {
+    const { runs } = await sarif('cat in.txt > stray; test -e maybe; rm in.txt');
+    const levels = runs[0]?.results?.map(({ ruleId, level }) => `${ruleId} ${level}`);
+    expect(levels?.sort()).toEqual(['absent note', 'delete warning', 'read note', 'write warning']);
+    const rules = runs[0]?.tool.driver.rules?.map(
+      ({ id, defaultConfiguration }) => `${id} ${defaultConfiguration?.level}`,
+    );
+    expect(rules).toEqual(['absent note', 'delete warning', 'read note', 'write warning']);
+  });
+
   test('places a path outside the repository at the configuration', async () => {
     const { runs } = await sarif('cat /etc/passwd ../beside 2>/dev/null; true');
     const results = runs[0]?.results ?? [];
@@ -99,11 +109,12 @@ describe('the HTML page', () => {
     return readFileSync(file, 'utf8');
   }
 
-  test('lists findings by remedy, processes and files', async () => {
+  test('lists findings by what to do, processes and files', async () => {
     const text = await page('cat in.txt > stray; date > out', ['--output', 'out', '--reproduce']);
-    expect(text).toMatch(/<h1 class="bad">not hermetic: \d findings/);
+    expect(text).toContain('<h1 class="unproven">unproven: 1 to fix, 1 path left undeclared, 1 proven look');
     for (const part of [
-      'Declare what it reads',
+      'Fix: no comparison can stand for it',
+      'Advice: compared before every hit',
       '--input in.txt',
       '--output stray',
       'the time of day',
@@ -151,7 +162,7 @@ test('only one report may use standard output', async () => {
   expect(ran.code).toBe(3);
   expect(() => JSON.parse(ran.stdout)).not.toThrow();
   expect(ran.stderr).toContain('said');
-  expect(ran.stderr).toContain('not hermetic');
+  expect(ran.stderr).toContain('observed: 1 proven look');
 });
 
 test('writing reports leaves no other files', async () => {

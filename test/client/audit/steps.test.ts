@@ -1,5 +1,5 @@
-// `assay audit` on the steps of an assay.json: --fix adds missing declarations, --all ranks the steps, and two
-// concurrent audits do not disturb each other.
+// `assay audit` on the steps of an assay.json: --fix adds missing declarations, --all ranks the steps, and
+// two concurrent audits do not disturb each other.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,7 +75,8 @@ describe('--fix', () => {
     shop.link('lib', '../lib');
     shop.write('assay.json', '{ "steps": { "build": { "command": "cat lib/text", "inputs": [] } } }');
     const { stderr } = await shop.assay(['audit', '--fix', 'build']);
-    expect(stderr).toMatch(/nothing to add to assay.json; \d findings need more than a declaration/);
+    expect(stderr).toContain('lib was not added: a link out of the workspace');
+    expect(stderr).toMatch(/nothing to add to assay.json; \d findings? need more than a declaration/);
   });
 
   test('writes nothing that a run would refuse, and reports what it left out', async () => {
@@ -93,6 +94,25 @@ describe('--fix', () => {
     expect(stderr).toContain('assay: count was not added: the command both reads and writes it');
     expect(stderr).toMatch(/assay: names was not added: .*other.* both claim names/);
     expect(JSON.parse(config()).steps.build.inputs).toContain('a.txt');
+    expect((await shop.assay(['run', 'build'])).code).toBe(0);
+  });
+
+  test('writes patterns that a person would write, and says what it does not declare', async () => {
+    shop.write('.gitignore', '__pycache__\n');
+    for (const at of Array(17).keys()) shop.write(`src/pkg/m${at}.py`, `x = ${at}\n`);
+    shop.write(
+      'main.py',
+      'import sys, glob\nsys.path.insert(0, "src")\nfor f in sorted(glob.glob("src/pkg/*.py")):\n    __import__("pkg." + f[8:-3])\n',
+    );
+    const build = { command: 'python3 main.py; echo > build.tmp; echo > result', inputs: ['main.py'] };
+    shop.write('assay.json', JSON.stringify({ steps: { build } }));
+    const { stderr } = await shop.assay(['audit', '--fix', 'build']);
+    expect(JSON.parse(config()).steps.build).toEqual({
+      ...build,
+      inputs: ['main.py', expect.stringMatching(/^src\/(?:pkg\/)?\*\*(?:\/\*\.py)?$/)],
+      outputs: ['result'],
+    });
+    expect(stderr).toContain('build.tmp was not added: a temporary file');
     expect((await shop.assay(['run', 'build'])).code).toBe(0);
   });
 
@@ -139,9 +159,9 @@ test('--all audits each step after its dependencies, and lists the worst first',
   shop.write('assay.json', JSON.stringify({ steps }));
   const ran = await shop.assay(['audit', '--all']);
   expect(ran.code).toBe(3);
-  expect(ran.stdout).toContain('2 of 3 steps are hermetic');
+  expect(ran.stdout).toContain('2 of 3 steps use nothing undeclared');
   const order = ran.stdout.split('\n').slice(2, 5);
-  expect(order[0]).toMatch(/middle +2 findings/);
+  expect(order[0]).toMatch(/middle +observed: 2 paths left undeclared/);
   const json = JSON.parse((await shop.assay(['audit', '--all', '--json'])).stdout);
   expect(json).toMatchObject({ hermetic: false });
   expect(json.steps.map(({ step }: { step: string }) => step)[0]).toBe('middle');

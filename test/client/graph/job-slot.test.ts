@@ -12,6 +12,7 @@ function slotWith(waits: readonly number[], refusal?: string): JobSlot {
         time += left.shift() ?? 0;
         return refusal;
       },
+      release() {},
       refusal: () => refusal,
     },
     () => time,

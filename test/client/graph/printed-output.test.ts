@@ -1,4 +1,5 @@
-// The output of a graph run for people and machines: interruptions, logs byte by byte, time saved, CI sections.
+// The output of a graph run for people and machines: interruptions, logs byte by byte, time saved, CI
+// sections.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -27,7 +28,7 @@ test('Ctrl-C is reported as an interruption, not as a failure', async () => {
     next: { command: 'true', inputs, dependsOn: ['long'] },
   });
   const [program, ...before] = FORMS.source;
-  const child = spawn(program, [...before, 'run', '--summary', 'told.json', 'long', 'next'], {
+  const child = spawn(program, [...before, 'run', '--summary', 'summary.json', 'long', 'next'], {
     cwd: shop.workspace,
     env: { ...baseEnvironment(), ASSAY_STORE: shop.store },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -42,7 +43,7 @@ test('Ctrl-C is reported as an interruption, not as a failure', async () => {
   expect(said).toMatch(/assay: long {2}interrupted [0-9a-f]{12} after/);
   expect(said).toMatch(/assay: 2 steps: 1 interrupted, 1 skipped;/);
   expect(said).not.toContain('failed');
-  const summary = JSON.parse(readFileSync(join(shop.workspace, 'told.json'), 'utf8'));
+  const summary = JSON.parse(readFileSync(join(shop.workspace, 'summary.json'), 'utf8'));
   expect(summary).toMatchObject({ interrupted: 1, failed: 0, skipped: 1, exitCode: 130 });
 });
 

@@ -1,4 +1,5 @@
-// Scheduling: which steps are active, which run their commands, and what happens to those that wait for a slot.
+// Scheduling: which steps are active, which run their commands, and what happens to those that wait for a
+// slot.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type ScheduleOptions, type ScheduleSlot, schedule } from '../../../client/graph/schedule.ts';
@@ -59,32 +60,32 @@ function command(ms: number, succeeded = true): Planned['work'] {
 const hit = (ms: number) => () => wait(ms, true);
 
 async function run(order: readonly Planned[], options: Partial<ScheduleOptions> = {}) {
-  const told: string[] = [];
+  const events: string[] = [];
   const began: string[] = [];
   const whole = { jobs: 2, ahead: 32, keepGoing: false, isCancelled: () => false, ...options };
   await schedule(order, whole, {
     async run(step, slot) {
       began.push(step.id);
       const succeeded = await step.work(slot);
-      told.push(`${step.id} ${succeeded ? 'done' : 'failed'}`);
+      events.push(`${step.id} ${succeeded ? 'done' : 'failed'}`);
       return succeeded;
     },
-    skip: ({ id }, why) => told.push(`${id} skipped: ${why}`),
-    waits: ({ id }) => told.push(`${id} waits`),
-    resumes: ({ id }) => told.push(`${id} resumes`),
+    skip: ({ id }, why) => events.push(`${id} skipped: ${why}`),
+    waits: ({ id }) => events.push(`${id} waits`),
+    resumes: ({ id }) => events.push(`${id} resumes`),
   });
-  return { told, began };
+  return { events, began };
 }
 
 test('hits do not wait for running commands', async () => {
-  const { told } = await run([
+  const { events } = await run([
     planned('a', command(200)),
     planned('b', command(200)),
     planned('c', hit(10)),
     planned('d', hit(10)),
     planned('e', hit(10), 'd'),
   ]);
-  expect(told.slice(0, 3).sort()).toEqual(['c done', 'd done', 'e done']);
+  expect(events.slice(0, 3).sort()).toEqual(['c done', 'd done', 'e done']);
 });
 
 test(`no more commands run than there are jobs, and a few more steps are active (seed ${SEED})`, async () => {
@@ -112,21 +113,51 @@ test(`no more commands run than there are jobs, and a few more steps are active 
   expect(mostUnderWay).toBe(jobs + ahead);
 });
 
+test('a released slot goes to the next command while its step goes on', async () => {
+  const events: string[] = [];
+  const storing: (id: string) => Planned['work'] = (id) => async (slot) => {
+    await slot.acquire();
+    events.push(`${id} begins`);
+    await wait(10);
+    slot.release();
+    slot.release();
+    events.push(`${id} has ended`);
+    await wait(1000);
+    events.push(`${id} is stored`);
+    return true;
+  };
+  const order = ['a', 'b', 'c', 'd'].map((id) => planned(id, storing(id)));
+  await run([...order, planned('e', command(5), 'a')], { jobs: 1 });
+  expect(events).toEqual([
+    ...order.flatMap(({ id }) => [`${id} begins`, `${id} has ended`]),
+    ...order.map(({ id }) => `${id} is stored`),
+  ]);
+});
+
+test('a step that fails without releasing its slot lets no other command begin', async () => {
+  const { events } = await run([planned('a', command(5, false)), planned('b', command(5))], {
+    jobs: 1,
+    ahead: 4,
+  });
+  expect(events.at(-1)).toBe('b failed');
+  expect(events).not.toContain('b resumes');
+});
+
 test('slots are granted in the order of the requests', async () => {
-  const { told } = await run(
+  const { events } = await run(
     ['a', 'b', 'c', 'd'].map((id) => planned(id, command(20))),
     { jobs: 1 },
   );
-  expect(told.filter((one) => one.endsWith('done'))).toEqual(['a done', 'b done', 'c done', 'd done']);
-  expect(told.filter((one) => one.startsWith('c'))).toEqual(['c waits', 'c resumes', 'c done']);
+  expect(events.filter((one) => one.endsWith('done'))).toEqual(['a done', 'b done', 'c done', 'd done']);
+  expect(events.filter((one) => one.startsWith('c'))).toEqual(['c waits', 'c resumes', 'c done']);
 });
 
 test('without lookahead, a step starts when the one before has ended', async () => {
-  const { told, began } = await run(
+  const { events, began } = await run(
     ['a', 'b', 'c'].map((id) => planned(id, command(5))),
     { jobs: 1, ahead: 0 },
   );
-  expect(told).toEqual(['a done', 'b done', 'c done']);
+  expect(events).toEqual(['a done', 'b done', 'c done']);
   expect(began).toEqual(['a', 'b', 'c']);
 });
 
@@ -146,7 +177,7 @@ test('a step that waits for nothing ends before the next starts', async () => {
 });
 
 test('after a failure, steps that wait for a slot are refused, and no new step starts', async () => {
-  const { told } = await run(
+  const { events } = await run(
     [
       planned('a', command(50, false)),
       planned('b', command(100)),
@@ -155,7 +186,7 @@ test('after a failure, steps that wait for a slot are refused, and no new step s
     ],
     { jobs: 2, ahead: 1 },
   );
-  expect(told).toEqual(['c waits', 'a failed', 'c failed', 'd skipped: a did not succeed', 'b done']);
+  expect(events).toEqual(['c waits', 'a failed', 'c failed', 'd skipped: a did not succeed', 'b done']);
 });
 
 test('a step with an unused slot is refused after another step fails', async () => {
@@ -172,11 +203,11 @@ test('a step with an unused slot is refused after another step fails', async () 
 });
 
 test('with keepGoing, waiting steps that do not depend on the failure get their slots', async () => {
-  const { told } = await run(
+  const { events } = await run(
     [planned('a', command(20, false)), planned('b', command(40)), planned('c', command(5))],
     { keepGoing: true },
   );
-  expect(told).toEqual(['c waits', 'a failed', 'c resumes', 'c done', 'b done']);
+  expect(events).toEqual(['c waits', 'a failed', 'c resumes', 'c done', 'b done']);
 });
 
 test('after cancellation no step gets a slot, whether it waited or asks later', async () => {
@@ -190,10 +221,10 @@ test('after cancellation no step gets a slot, whether it waited or asks later', 
   void wait(30).then(() => {
     isCancelled = true;
   });
-  const { told } = await run(
+  const { events } = await run(
     [planned('a', command(60)), planned('c', command(5)), planned('d', late), planned('e', hit(1), 'a')],
     { jobs: 1, isCancelled: () => isCancelled },
   );
-  expect(told).toEqual(['c waits', 'a done', 'c failed', 'e skipped: the run was interrupted', 'd failed']);
+  expect(events).toEqual(['c waits', 'a done', 'c failed', 'e skipped: the run was interrupted', 'd failed']);
   expect(refusals).toEqual(['the run was interrupted']);
 });

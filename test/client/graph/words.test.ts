@@ -1,4 +1,4 @@
-// Messages about a step: a marked hit, a failure that is not the command's, a cached failure.
+// Messages about a step: an unproven hit, a failure that is not the command's, a cached failure.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 
@@ -13,10 +13,17 @@ const steps = (step: unknown) => shop.write('assay.json', JSON.stringify({ steps
 const run = (env: Record<string, string> = {}) => shop.assay(['run', 'step'], { env });
 const READS_TWO = { command: 'cat in.txt more.txt third.txt', inputs: ['in.txt'] };
 
-test('a marked hit reports that each time', async () => {
-  steps(READS_TWO);
-  expect((await run()).stderr).toContain('not declared: read more.txt');
-  for (let time = 0; time < 2; time++) expect((await run()).stderr).toMatch(/step {2}hit \(local, marked\)/);
+test('an unproven hit reports that each time', async () => {
+  steps({ command: 'echo beside > ../beside', inputs: [], keepUnproven: 'local' });
+  expect((await run()).stderr).toContain('write ../beside');
+  for (let time = 0; time < 2; time++)
+    expect((await run()).stderr).toMatch(/step {2}hit \(local, unproven\)/);
+});
+
+test('the old name of a field works, with a note', async () => {
+  steps({ command: 'echo beside > ../beside', inputs: [], acceptMarked: true });
+  expect((await run()).stderr).toContain('write "keepUnproven": "shared"');
+  expect((await run()).stderr).toMatch(/step {2}hit \(local, unproven\)/);
 });
 
 test('a strict step that is not hermetic reports its undeclared accesses, not that its command failed', async () => {

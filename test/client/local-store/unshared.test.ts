@@ -190,10 +190,10 @@ describe.each(['http', 'grpc'])(
         shared: false,
         diverged: true,
       });
-      const told = second?.stderr
+      const reports = second?.stderr
         .split('\n')
         .filter((line) => /^assay: an earlier run of this action made other/.test(line));
-      expect(told).toHaveLength(1);
+      expect(reports).toHaveLength(1);
     });
 
     test('the second graph run reports it, too', async () => {

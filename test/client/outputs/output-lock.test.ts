@@ -271,21 +271,21 @@ test.each([
 });
 
 test('a waiting run that is cancelled stops waiting and holds no lock (O2)', async () => {
-  const told: string[] = [];
+  const events: string[] = [];
   const throwIfCancelled = () => {
-    if (told.push('asked') === 3) throw new Error('it is to end');
+    if (events.push('asked') === 3) throw new Error('it is to end');
   };
   const inner = () =>
     withOutputLocks(
       request('a', 'b'),
-      { report: ({ type }) => told.push(type), throwIfCancelled },
+      { report: ({ type }) => events.push(type), throwIfCancelled },
       async () => {},
     );
   await owning(async () => {
     await expect(inner()).rejects.toThrow('it is to end');
     expect(locks()).toHaveLength(1);
   }, 'b');
-  expect(told).toEqual(['waiting', 'asked', 'asked']);
+  expect(events).toEqual(['waiting', 'asked', 'asked']);
 });
 
 describe('the lock of a process that has ended', () => {

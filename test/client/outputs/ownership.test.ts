@@ -96,7 +96,7 @@ describe('a result is published neither locally nor remotely', () => {
       'echo second > out',
     ]);
     expect(second.code).toBe(0);
-    expect(second.stderr).toContain('was not heard of any more, but may still write them');
+    expect(second.stderr).toContain('stopped renewing its lock, but may still write them');
     shop.write('go', '');
     first.child.kill('SIGCONT');
     expect(await first.ended).toMatchObject({ exitCode: 0, published: false });

@@ -89,7 +89,7 @@ test('listing the parent folder lists that of this checkout', async () => {
 });
 
 describe('the state of a path above the workspace', () => {
-  const NOTHING = { names: false, state: '', left: '', without: [] };
+  const NOTHING = { names: false, state: '', left: '', without: [], note: '' };
 
   function statesIn(workspace: string): States {
     const digests = { digest: () => digestOf(Buffer.from('x')) };

@@ -79,11 +79,11 @@ class Asker {
     work: (action: ReturnType<typeof keyOf>, context: Parameters<typeof lookup>[1]) => Promise<T>,
   ): Promise<T> {
     const report = () => {};
-    const ear = { write: () => {} };
+    const nowhere = { write: () => {} };
     const options = { storeFolder: shop.store, workspace: shop.workspace, now: Date.now, report };
     const cache = openCache(options);
     const caller = { PATH: `${join(MODULES, '.bin')}:${process.env.PATH}` };
-    const context = { ...options, cache, caller, stdout: ear, stderr: ear };
+    const context = { ...options, cache, caller, stdout: nowhere, stderr: nowhere };
     try {
       return await work(keyOf(this.#request, context), context);
     } finally {

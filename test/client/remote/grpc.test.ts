@@ -174,7 +174,7 @@ function expectOrdinaryMiss(ran: RanWithSummary, words = 'the remote is not usab
 describe('a gRPC server that', () => {
   test.each([
     ['never answers', 'never', 'too slow'],
-    ['sends nonsense', 'nonsense', 'not an ActionResult'],
+    ['sends nonsense', 'nonsense', 'malformed'],
     ['is not available', 'unavailable', 'UNAVAILABLE'],
     ['refuses the token', 'unauthenticated', 'ASSAY_TOKEN'],
     ['has an internal error', 'internal', 'INTERNAL'],

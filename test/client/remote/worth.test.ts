@@ -13,9 +13,13 @@ const newRemote = (): Remote => ({
   takesWrites: true,
   giveUp() {},
   getResult: async () => undefined,
+  namespaceOf: () => undefined,
   putResult: async () => 'stored',
   getBlobs: async () => {},
   putBlobs: async () => {},
+  listPathSets: async () => undefined,
+  findResult: async () => undefined,
+  addPathSet: async () => false,
   close: async () => {},
 });
 

@@ -81,7 +81,7 @@ test('audit --reproduce also copies the undeclared files that it saw, and report
 test('audit --reproduce of an independent action finds it hermetic', async () => {
   const ran = await shop.assay(['audit', '--reproduce', ...FLAGS, '--', 'cp', 'in.txt', 'out']);
   expect(ran.code).toBe(0);
-  expect(ran.stdout).toContain('hermetic: nothing undeclared was seen');
+  expect(ran.stdout).toContain('declared: nothing undeclared was seen');
   expect(ran.stdout).toContain('Varied in 2 runs, without effect: clock');
 });
 

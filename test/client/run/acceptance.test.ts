@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { acceptsLocal, remoteRefusal } from '../../../client/run/acceptance.ts';
-import type { Evidence } from '../../../core/evidence.ts';
+import { keepRefusal, localRefusal, remoteRefusal, whyLocal } from '../../../client/run/acceptance.ts';
+import { type Evidence, evidenceStatusOf } from '../../../core/evidence.ts';
 import { POLICY_VERSION } from '../../../hermeticity/verdict/policy-version.ts';
 
-const CLEAN: Evidence = {
+const DECLARED: Evidence = {
   tracer: 'assay-trace',
   tracerVersion: '1',
   policy: POLICY_VERSION,
@@ -13,51 +13,111 @@ const CLEAN: Evidence = {
   gaps: [],
   sandboxed: false,
 };
-const BY_ANOTHER_POLICY = { ...CLEAN, policy: 'assay-policy-0' };
-const MARKED = { ...CLEAN, findings: [{ kind: 'read', path: 'secret.txt', detail: '' }] };
-const INCOMPLETE = { ...CLEAN, gaps: ['it traced another process'] };
+const finding = (kind: string, path = '', detail = ''): Evidence => ({
+  ...DECLARED,
+  findings: [
+    { kind: 'read', path: 'config', detail: '' },
+    { kind, path, detail },
+  ],
+});
+const BY_ANOTHER_POLICY = { ...DECLARED, policy: 'assay-policy-0' };
+const INCOMPLETE = { ...DECLARED, gaps: ['it traced another process'] };
 
-const WARN = { hermetic: 'warn', acceptMarked: false } as const;
-const STRICT = { hermetic: 'strict', acceptMarked: true } as const;
+const WARN = { hermetic: 'warn', keepUnproven: 'no' } as const;
+const STRICT = { hermetic: 'strict', keepUnproven: 'shared' } as const;
+
+const ALLOW = ', so nothing can prove its result (--keep-unproven=local keeps it)';
 
 describe.each([
-  ['clean', CLEAN, { warn: undefined, strict: undefined }],
+  ['declared', DECLARED, { status: 'declared' }],
   [
-    'clean by another policy',
+    'declared by another policy',
     BY_ANOTHER_POLICY,
-    { warn: undefined, strict: `clean by assay-policy-0, not ${POLICY_VERSION}` },
+    { status: 'declared', strict: `judged by assay-policy-0, not ${POLICY_VERSION}` },
+  ],
+  ['unwatched', undefined, { status: 'unwatched', strict: 'unwatched, not declared' }],
+  ['from a run that read more', finding('read', 'x'), observed()],
+  ['from a run that found less', finding('absent', 'x'), observed()],
+  ['from a run that listed more', finding('list', 'x'), observed()],
+  ['from a run that probed more', finding('probe', '/home/x'), observed()],
+  ['from a run that missed its earlier outputs', finding('stale-output', 'out'), observed()],
+  ['from a run without the io_uring that it asked for', finding('io_uring', '', 'denied'), observed()],
+  [
+    'from a run that left a file',
+    finding('write', 'left'),
+    { ...observed(), local: 'its command left left, which no output names' },
   ],
   [
-    'marked',
-    MARKED,
-    { warn: 'marked: read secret.txt (--accept-marked would take it)', strict: 'marked, not clean' },
+    'with a link that leads out',
+    finding('symlink-escape', 'out/link', 'leads to /opt/x'),
+    { ...observed(), local: 'out/link leads to /opt/x, outside the workspace' },
   ],
+  ['from the network', finding('net', '', '10.0.0.1:443'), unproven('it used the network: 10.0.0.1:443')],
   [
-    'incomplete',
-    INCOMPLETE,
-    {
-      warn: 'marked: it traced another process (--accept-marked would take it)',
-      strict: 'marked, not clean',
-    },
+    'from a daemon',
+    finding('unix', '/run/docker.sock'),
+    unproven('it connected to a socket of another program: /run/docker.sock'),
   ],
-  ['unwatched', undefined, { warn: undefined, strict: 'unwatched, not clean' }],
-])('a result that is %s', (_name, evidence, refusals) => {
-  const said = (refusal: string | undefined) => refusal && `the remote has a result that is ${refusal}`;
+  ['with a survivor', finding('survivor'), unproven('it left a process running')],
+  ['with a write outside', finding('write', '/var/x'), unproven('it wrote outside the workspace: /var/x')],
+  ['with a write beside', finding('write', '../x'), unproven('it wrote outside the workspace: ../x')],
+  ['that changed its input', finding('mutate', 'in'), unproven('it changed its own input in')],
+  [
+    'with a kind of a later version',
+    finding('telepathy', 'x'),
+    unproven('it depends on what no fact can stand for: telepathy x'),
+  ],
+  ['incomplete', INCOMPLETE, unproven('not all that it did was seen: it traced another process')],
+])('a result that is %s', (_name, evidence, expected: Expected) => {
+  const { status, strict, unproven, local } = expected;
+  const refused = unproven && `${unproven}${ALLOW}`;
+  const said = (why: string | undefined) => why && `the remote’s result is ${why}`;
+  const saidLocal = local && `the remote’s result holds on one machine only: ${local}`;
 
-  test('is accepted from the local store, unless strict refuses it', () => {
-    expect(acceptsLocal(evidence, WARN)).toBe(true);
-    expect(acceptsLocal(evidence, STRICT)).toBe(refusals.strict === undefined);
+  test('has its status', () => {
+    expect(evidenceStatusOf(evidence)).toBe(status);
   });
 
-  test('is accepted from a remote or refused with a reason', () => {
-    expect(remoteRefusal(evidence, WARN)).toBe(said(refusals.warn));
-    expect(remoteRefusal(evidence, STRICT)).toBe(said(refusals.strict));
-    expect(remoteRefusal(evidence, { ...WARN, acceptMarked: true })).toBe(undefined);
+  test('is kept and accepted here, unless nothing can prove it or strict refuses it', () => {
+    expect(keepRefusal(evidence, WARN)).toBe(refused);
+    expect(localRefusal(evidence, WARN)).toBe(refused && `unproven: ${refused}`);
+    for (const keepUnproven of ['local', 'shared'] as const) {
+      expect(keepRefusal(evidence, { ...WARN, keepUnproven })).toBe(undefined);
+      expect(localRefusal(evidence, { ...WARN, keepUnproven })).toBe(undefined);
+    }
+    expect(localRefusal(evidence, STRICT)).toBe(strict);
+  });
+
+  test('is shared, and accepted from a remote, if that is safe or asked for', () => {
+    for (const keepUnproven of ['no', 'local'] as const)
+      expect(remoteRefusal(evidence, { ...WARN, keepUnproven })).toBe(
+        said(refused && `unproven: ${refused}`) ?? saidLocal,
+      );
+    expect(remoteRefusal(evidence, { ...WARN, keepUnproven: 'shared' })).toBe(saidLocal);
+    expect(remoteRefusal(evidence, STRICT)).toBe(said(strict));
+    expect(whyLocal(evidence, { ...WARN, keepUnproven: 'shared' })).toBe(local);
+    const unshared = unproven === undefined ? local : 'it is unproven';
+    expect(whyLocal(evidence, { ...WARN, keepUnproven: 'local' })).toBe(unshared);
   });
 });
 
-test('the refusal of a step names the field that accepts marked results', () => {
-  expect(remoteRefusal(MARKED, { ...WARN, name: 'build' })).toContain(
-    '("acceptMarked": true in assay.json would',
+test('the refusal of a step names the field that keeps unproven results', () => {
+  expect(keepRefusal(finding('net', '', 'x'), { ...WARN, name: 'build' })).toContain(
+    '("keepUnproven": "local" in assay.json keeps it)',
   );
 });
+
+interface Expected {
+  readonly status: string;
+  readonly strict?: string;
+  readonly unproven?: string;
+  readonly local?: string;
+}
+
+function observed(): Expected {
+  return { status: 'observed', strict: 'observed, not declared' };
+}
+
+function unproven(why: string): Expected {
+  return { status: 'unproven', strict: 'unproven, not declared', unproven: why };
+}

@@ -150,16 +150,27 @@ describe('with a remote', () => {
   });
 
   test('a result of the remote that is refused is not "no earlier run"', async () => {
-    shop.write('undeclared', 'x');
-    const sneaky = (store: string, ...flags: string[]) =>
-      shop.run([...at(store), ...flags, '--output', 'out', '--', 'sh', '-c', 'cat undeclared > out']);
-    expect((await sneaky('one')).summary).toMatchObject({ shared: true, standing: 'marked' });
+    const survives = (store: string, ...flags: string[]) =>
+      shop.run([
+        ...at(store),
+        ...flags,
+        '--output',
+        'out',
+        '--',
+        'sh',
+        '-c',
+        'echo x > out; echo x > ../beside',
+      ]);
+    const first = await survives('one', '--keep-unproven=shared');
+    expect(first.summary).toMatchObject({ shared: true, status: 'unproven' });
     rmSync(join(shop.workspace, 'out'));
-    const { summary } = await sneaky('two');
+    const { summary } = await survives('two');
     expect(summary).toMatchObject({ outcome: 'miss' });
-    expect(summary.reason).toMatch(/^refused: the remote has a result that is marked: read .*undeclared/);
+    expect(summary.reason).toMatch(
+      /^refused: the remote’s result is unproven: it wrote outside the workspace: ..\/beside/,
+    );
     const explained = await shop.assay(['explain', '--store', `${shop.folder}/two`]);
-    expect(explained.stdout).toContain('outcome  miss: refused: the remote has a result that is marked');
+    expect(explained.stdout).toContain('outcome  miss: refused: the remote’s result is unproven');
   });
 });
 

@@ -46,29 +46,33 @@ function remoteThat(puts: Remote['putResult']): Remote {
       usable = false;
     },
     getResult: async () => undefined,
+    namespaceOf: () => undefined,
     putResult: puts,
     getBlobs: async () => {},
     putBlobs: async () => {},
+    listPathSets: async () => undefined,
+    findResult: async () => undefined,
+    addPathSet: async () => false,
     close: async () => {},
   };
 }
 
 function uploadsTo(remote: Remote) {
-  const told: RunEvent[] = [];
+  const events: RunEvent[] = [];
   const uploads = new Uploads({ outbox, store, remote, now: Date.now });
   const add = (unshared: UnsharedResult) =>
     uploads.add(
       unshared,
-      (event) => told.push(event),
+      (event) => events.push(event),
       () => '',
     );
-  return { uploads, add, told };
+  return { uploads, add, events };
 }
 
 test('an upload that takes too long stays in the outbox for the next run', async () => {
   let giveUp = (_error: Error) => {};
   const remote = remoteThat(() => new Promise((_resolve, reject) => (giveUp = reject)));
-  const { uploads, add, told } = uploadsTo({
+  const { uploads, add, events } = uploadsTo({
     ...remote,
     usable: true,
     giveUp: () => giveUp(new Error('over')),
@@ -76,7 +80,7 @@ test('an upload that takes too long stays in the outbox for the next run', async
   add(await madeResult('slow'));
   expect(await uploads.finish(20)).toMatchObject({ results: 1 });
   await uploads.close();
-  expect(told).toEqual([]);
+  expect(events).toEqual([]);
   expect(outbox.entries()).toHaveLength(1);
 });
 
@@ -101,11 +105,11 @@ test('after a fault no upload is tried, and all results count as unshared', asyn
     tries++;
     throw new RemoteFault('gone');
   });
-  const { uploads, add, told } = uploadsTo(remote);
+  const { uploads, add, events } = uploadsTo(remote);
   for (let at = 0; at < 10; at++) add(await madeResult(String(at)));
   expect(await uploads.finish(60_000)).toEqual({ results: 10, why: 'gone' });
   expect(tries).toBeLessThan(10);
-  expect(told[0]).toEqual({ type: 'remote-given-up', why: 'gone' });
+  expect(events[0]).toEqual({ type: 'remote-given-up', why: 'gone' });
 });
 
 test('a result that the store has evicted leaves the outbox', async () => {

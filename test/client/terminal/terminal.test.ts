@@ -5,6 +5,8 @@ import { RUNTIME_FORMS, type RunOptions, Workshop } from '../../rig/assay.ts';
 /** `script` gives the command a terminal and copies its output to standard output. */
 const ON_TERMINAL = ['sh', '-c', 'exec script -qec "$*" /dev/null', 'sh'];
 const COLOUR = '\x1b[';
+/** What redraws the lines of running steps. */
+const CURSOR = new RegExp(`${String.fromCharCode(27)}\\[\\d*[AJ]`, 'g');
 
 let shop: Workshop;
 
@@ -56,4 +58,35 @@ test.each(RUNTIME_FORMS)('help of the %s breaks no word on a narrow terminal', a
   expect(lines).toContain('Shows the hit rate, the time saved and the bytes moved by runs in this');
   expect(stdout.split(/\s+/)).toEqual(piped.stdout.split(/\s+/));
   expect(piped.stdout.split('\n').some((line) => line.length > 100)).toBe(true);
+});
+
+describe.each([80, 60])('on a terminal of %i columns', (columns) => {
+  const narrow = ['sh', '-c', `exec script -qec "stty cols ${columns}; $*" /dev/null`, 'sh'];
+
+  async function linesOf(args: readonly string[]): Promise<string[]> {
+    const { stdout } = await shop.assayIn(narrow, args, { env: { TERM: 'xterm', NO_COLOR: '1' } });
+    return stdout.replaceAll('\r', '').split('\n');
+  }
+
+  test.each<[string, string[]]>([
+    [
+      'the warning and the summary of a command',
+      ['run', '--remote', 'http://127.0.0.1:9', '--output', 'x', '--', 'touch', 'x'],
+    ],
+    ['the summary of steps', ['run', '--remote', 'http://127.0.0.1:9', 'build']],
+    ['the report of doctor', ['doctor', '--remote', 'http://127.0.0.1:9']],
+  ])('%s breaks no word', async (_name, args) => {
+    const lines = await linesOf(args);
+    expect(lines.join(' ').split(/\s+/)).toContain('ECONNREFUSED');
+    const printed = lines.map((line) => line.replaceAll(CURSOR, ''));
+    expect(printed.filter((line) => line.length > columns && /\S\s+\S/.test(line.trim()))).toEqual([]);
+  });
+});
+
+test('in a pipe, each message of a run is one line', async () => {
+  const args = ['run', '--remote', 'http://127.0.0.1:9', '--output', 'x', '--', 'touch', 'x'];
+  const { stderr } = await shop.assay(args, { env: { TERM: 'xterm', COLUMNS: '60' } });
+  const lines = stderr.trimEnd().split('\n');
+  expect(lines.filter((line) => !line.startsWith('assay: '))).toEqual([]);
+  expect(lines.some((line) => line.length > 100)).toBe(true);
 });

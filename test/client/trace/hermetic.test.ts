@@ -1,7 +1,8 @@
-// `assay run --hermetic`: an undeclared access marks a result or fails the run. A hit needs everything that
+// `assay run --hermetic`: an undeclared access is observed or fails the run. A hit needs everything that
 // the run read, such as its toolchain, to be unchanged.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FORMS, type RanWithSummary, runProcess, Workshop } from '../../rig/assay.ts';
@@ -36,10 +37,10 @@ describe('strict', () => {
     const first = await run(CLEAN, '--hermetic=strict');
     expect(first).toMatchObject({
       code: 0,
-      summary: { outcome: 'miss', published: true, standing: 'clean' },
+      summary: { outcome: 'miss', published: true, status: 'declared' },
     });
     const second = await run(CLEAN, '--hermetic=strict');
-    expect(second).toMatchObject({ code: 0, summary: { outcome: 'hit-local', standing: 'clean' } });
+    expect(second).toMatchObject({ code: 0, summary: { outcome: 'hit-local', status: 'declared' } });
     expect(await outcome(run(CLEAN, '--hermetic=strict'))).toBe('hit-local');
   });
 
@@ -53,7 +54,7 @@ describe('strict', () => {
     }
   });
 
-  test('refuses a marked and an unwatched result', async () => {
+  test('refuses an observed and an unwatched result', async () => {
     await run(SNEAKY);
     expect(await run(SNEAKY, '--hermetic=strict')).toMatchObject({ code: 3, summary: { outcome: 'miss' } });
     await run(CLEAN, '--hermetic=off');
@@ -68,13 +69,11 @@ describe('strict', () => {
 });
 
 describe('warn, the default', () => {
-  test('reports undeclared accesses and marks the result; a hit reports them, too', async () => {
+  test('reports undeclared accesses, and the result is observed', async () => {
     const first = await run(SNEAKY);
-    expect(first).toMatchObject({ code: 0, summary: { published: true, standing: 'marked' } });
+    expect(first).toMatchObject({ code: 0, summary: { published: true, status: 'observed' } });
     expect(first.stderr).toContain('not declared: read secret.txt');
-    expect((await run(SNEAKY)).summary).toMatchObject({ outcome: 'hit-local', standing: 'marked' });
-    const told = await shop.assay(['run', '--input', 'in.txt', '--output', 'out', '--', 'sh', '-c', SNEAKY]);
-    expect(told.stderr).toContain('hit (local, marked)');
+    expect((await run(SNEAKY)).summary).toMatchObject({ outcome: 'hit-local', status: 'observed' });
   });
 
   test('a hit needs undeclared files to be unchanged', async () => {
@@ -110,14 +109,14 @@ test('a command that fails under a tracer runs again without it', async () => {
   execFileSync('gcc', ['-fsanitize=address', '-o', join(shop.workspace, 'leak'), source]);
   const flags = ['--input', 'leak', '--output', 'out', '--', 'sh', '-c', './leak && echo x > out'];
   const ran = await shop.run(flags);
-  expect(ran).toMatchObject({ code: 0, summary: { published: true, standing: 'unwatched' } });
+  expect(ran).toMatchObject({ code: 0, summary: { published: true, status: 'unwatched' } });
   expect(ran.stderr).toContain('it failed under the tracer, so it runs once more');
   expect((await shop.run(flags)).summary.outcome).toBe('hit-local');
 });
 
 test('off runs the command unwatched', async () => {
   expect((await run(SNEAKY, '--hermetic=off')).summary).toMatchObject({
-    standing: 'unwatched',
+    status: 'unwatched',
     published: true,
   });
 });
@@ -141,7 +140,7 @@ describe('the toolchain', () => {
 
   test('need not be declared: an upgrade is a miss', async () => {
     install(tools());
-    expect((await withTool('mytool > out')).summary).toMatchObject({ outcome: 'miss', standing: 'clean' });
+    expect((await withTool('mytool > out')).summary).toMatchObject({ outcome: 'miss', status: 'declared' });
     expect(await outcome(withTool('mytool > out'))).toBe('hit-local');
     writeFileSync(join(tools(), 'lib', 'data'), 'd2\n');
     const upgraded = await withTool('mytool > out');
@@ -193,25 +192,83 @@ describe('through a remote', () => {
     server = await ServerProcess.start(join(shop.folder, 'served'));
   });
 
-  test('a clean result is shared', async () => {
+  test('a declared result is shared', async () => {
     expect((await other(CLEAN)).summary).toMatchObject({ outcome: 'miss', shared: true });
-    expect((await other(CLEAN)).summary).toMatchObject({ outcome: 'hit-remote', standing: 'clean' });
+    expect((await other(CLEAN)).summary).toMatchObject({ outcome: 'hit-remote', status: 'declared' });
     expect((await other(CLEAN, '--hermetic=strict')).summary).toMatchObject({ outcome: 'hit-remote' });
   });
 
-  test('a marked result is refused without --accept-marked', async () => {
-    expect((await other(SNEAKY)).summary).toMatchObject({ shared: true, standing: 'marked' });
-    const refused = await other(SNEAKY);
-    expect(refused.summary.outcome).toBe('miss');
-    expect(refused.stderr).toContain('the remote has a result that is marked: read secret.txt');
-    const taken = await other(SNEAKY, '--accept-marked');
-    expect(taken.summary).toMatchObject({ outcome: 'hit-remote', standing: 'marked' });
+  test('an observed result is shared, and strict refuses it', async () => {
+    expect((await other(SNEAKY)).summary).toMatchObject({ shared: true, status: 'observed' });
+    expect((await other(SNEAKY)).summary).toMatchObject({ outcome: 'hit-remote', status: 'observed' });
+    expect(await other(SNEAKY, '--hermetic=strict')).toMatchObject({ code: 3, summary: { outcome: 'miss' } });
   });
 
-  test('with --accept-marked its undeclared files must be unchanged', async () => {
+  test('for an observed result, what its run read must be unchanged', async () => {
     await other(SNEAKY);
     shop.write('secret.txt', 's2\n');
-    expect((await other(SNEAKY, '--accept-marked')).summary.outcome).toBe('miss');
+    expect((await other(SNEAKY)).summary.outcome).toBe('miss');
+    expect(readFileSync(join(shop.workspace, 'out'), 'utf8')).toContain('s2');
+  });
+
+  test('a result whose command left an undeclared file stays on this machine', async () => {
+    const leaves = 'cat in.txt > out; cat in.txt > left';
+    const first = await other(leaves);
+    expect(first.summary).toMatchObject({ published: true, shared: false, status: 'observed' });
+    expect(first.stderr).toContain(
+      'the result stays on this machine: its command left left, which no output names',
+    );
+    expect((await other(leaves)).summary.outcome).toBe('miss');
+  });
+});
+
+describe('a command that uses what no fact can stand for', () => {
+  let answer: Server;
+  let flags: string[];
+  const bash = '/bin/bash';
+  const portOf = (one: Server) => (one.address() as AddressInfo).port;
+  const connects = () => `${bash} -c 'exec 3<>/dev/tcp/127.0.0.1/${portOf(answer)}; cat <&3 > out'`;
+  const other = (...more: string[]) =>
+    run(connects(), ...flags, '--store', join(shop.folder, `other-${Math.random()}`), ...more);
+
+  beforeEach(async () => {
+    server = await ServerProcess.start(join(shop.folder, 'served'));
+    flags = ['--tool', bash, '--remote', server.url];
+    answer = createServer((socket) => socket.end('an answer\n'));
+    await new Promise<void>((resolve) => answer.listen(0, '127.0.0.1', resolve));
+  });
+  afterEach(() => answer.close());
+
+  test('runs each time, and says why and what allows to keep its result', async () => {
+    for (let time = 0; time < 2; time++) {
+      const { code, summary, stderr } = await run(connects(), ...flags);
+      expect(code).toBe(0);
+      expect(summary).toMatchObject({ outcome: 'miss', published: false, status: 'unproven' });
+      const why = `it used the network: 127.0.0.1:${portOf(answer)}, so nothing can prove its result (--keep-unproven=local keeps it)`;
+      expect(summary.notPublished).toBe(why);
+      expect(stderr).not.toContain('127.0.0.1:0');
+    }
+  });
+
+  test('is kept here with --keep-unproven=local, and only with it', async () => {
+    const first = await run(connects(), ...flags, '--keep-unproven=local');
+    expect(first.summary).toMatchObject({ published: true, shared: false, status: 'unproven' });
+    expect(first.stderr).toContain('the result stays on this machine: it is unproven');
+    const again = await run(connects(), ...flags, '--keep-unproven=local');
+    expect(again.summary).toMatchObject({ outcome: 'hit-local', status: 'unproven' });
+    expect(await outcome(run(connects(), ...flags))).toBe('miss');
+    expect(await outcome(other('--keep-unproven=shared'))).toBe('miss');
+  });
+
+  test('is shared with --keep-unproven=shared, or its old name, and only with it', async () => {
+    expect((await other('--keep-unproven=shared')).summary).toMatchObject({ published: true, shared: true });
+    const refused = await other('--keep-unproven=local');
+    expect(refused.summary.outcome).toBe('miss');
+    expect(refused.stderr).toContain('the remote’s result is unproven: it used the network');
+    expect(await outcome(other('--keep-unproven=shared'))).toBe('hit-remote');
+    const byOldName = await other('--accept-marked');
+    expect(byOldName.summary.outcome).toBe('hit-remote');
+    expect(byOldName.stderr).toContain('--accept-marked has a new name: --keep-unproven=shared');
   });
 });
 
@@ -259,7 +316,7 @@ describe('files that a command leaves and no output names', () => {
   test('must be unchanged for a hit', async () => {
     expect(await outcome(run(LEAVES))).toBe('miss');
     const again = await run(LEAVES);
-    expect(again.summary).toMatchObject({ outcome: 'hit-local', standing: 'marked' });
+    expect(again.summary).toMatchObject({ outcome: 'hit-local', status: 'observed' });
     shop.write('more/left', 'edited');
     expect(await outcome(run(LEAVES))).toBe('miss');
     expect(left()).toBe('input\n');

@@ -32,7 +32,7 @@ test('a command sees its declared inputs at a fixed path, and nothing else of th
   const script =
     'pwd; ls; id -u; hostname; umask; ls -A "$HOME" "$TMPDIR"; cat /etc/passwd; ls /proc | grep -c "^[0-9]"';
   const ran = await run(`seen=$(${script}); echo "$seen" > out`);
-  expect(ran.summary).toMatchObject({ published: true, standing: 'clean' });
+  expect(ran.summary).toMatchObject({ published: true, status: 'declared' });
   const [where, names, user, host, umask] = made().split('\n');
   expect([where, names, user, host, umask]).toEqual(['/workspace', 'in.txt', '1000', 'assay', '0022']);
   expect(made()).not.toContain('root:');
@@ -46,7 +46,7 @@ test('an undeclared file does not exist, so a command that needs it fails', asyn
 
 test('other files that it writes are dropped, and its inputs stay unchanged', async () => {
   const ran = await run('echo changed > in.txt; echo x > stray; cp in.txt out');
-  expect(ran.summary).toMatchObject({ published: true, standing: 'clean' });
+  expect(ran.summary).toMatchObject({ published: true, status: 'declared' });
   expect([made(), made('in.txt'), existsSync(join(shop.workspace, 'stray'))]).toEqual([
     'changed\n',
     'input\n',
@@ -57,7 +57,7 @@ test('other files that it writes are dropped, and its inputs stay unchanged', as
 test('the next run is a hit; the same command outside has another key', async () => {
   const first = await run('cat in.txt > out');
   const second = await run('cat in.txt > out');
-  expect(second.summary).toMatchObject({ outcome: 'hit-local', standing: 'clean', key: first.summary.key });
+  expect(second.summary).toMatchObject({ outcome: 'hit-local', status: 'declared', key: first.summary.key });
   const outside = await shop.run([
     '--input',
     'in.txt',
@@ -136,7 +136,7 @@ describe('tools', () => {
       'app',
       'main.c',
     ];
-    expect(await shop.run(flags)).toMatchObject({ code: 0, summary: { standing: 'clean' } });
+    expect(await shop.run(flags)).toMatchObject({ code: 0, summary: { status: 'declared' } });
     expect(execFileSync(join(shop.workspace, 'app'), { encoding: 'utf8' })).toBe('hi\n');
   });
 });

@@ -45,7 +45,7 @@ async function buildTwice() {
 
 /** Hides the store but not the client folder. */
 const states = () => join(shop.store, 'client', 'actions');
-const hideStore = () => renameSync(join(shop.store, 'v4'), join(shop.folder, 'hidden'));
+const hideStore = () => renameSync(join(shop.store, 'v5'), join(shop.folder, 'hidden'));
 
 describe('an action that is up to date', () => {
   test('needs no store and replays the log (A1)', async () => {

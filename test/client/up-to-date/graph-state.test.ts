@@ -61,7 +61,7 @@ async function recorded() {
   return third;
 }
 
-const hideStore = () => renameSync(join(shop.store, 'v4'), join(shop.folder, 'hidden'));
+const hideStore = () => renameSync(join(shop.store, 'v5'), join(shop.folder, 'hidden'));
 
 test('a graph that is up to date needs no store and replays its logs (G1)', async () => {
   await recorded();

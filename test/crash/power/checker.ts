@@ -9,7 +9,7 @@ import { openDiskStore } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { Random } from '../../rig/random.ts';
 import { contentOf, readFrom } from '../../store/content.ts';
-import { blobOf, resultOf } from './items.ts';
+import { blobOf, FIRST_TENANT, resultOf, SECOND_TENANT, tenantsOf } from './items.ts';
 import { type Fate, Outcome } from './outcome.ts';
 import { type Operation, type Recording, readRecording } from './recording.ts';
 
@@ -50,9 +50,11 @@ async function look(recording: Recording, moment: number, fate: Fate, title: str
   try {
     const store = await openDiskStore({ directory: join(disk, 'store') });
     try {
-      await lookAtBlobs(store, promised, title);
-      await lookAtResults(store, promised, title);
-      if (openings++ % STORED_EVERY === 0) await storeOnIt(store, title);
+      const first = store.tenant(FIRST_TENANT);
+      await lookAtBlobs(first, promised, title);
+      await lookAtResults(first, promised, title);
+      await lookAtSecondTenant(store.tenant(SECOND_TENANT), promised, title);
+      if (openings++ % STORED_EVERY === 0) await storeOnIt(first, title);
     } finally {
       await store.close();
     }
@@ -86,6 +88,17 @@ async function lookAtResults(store: Store, promised: ReadonlySet<string>, title:
     if (read && !read.bytes.equals(bytes)) note(found.wrong, `${title}: result ${number} has other bytes`);
     if (read && (await store.blobs.missing(read.references)).length > 0)
       note(found.wrong, `${title}: result ${number} names what is not there`);
+  }
+}
+
+async function lookAtSecondTenant(store: Store, promised: ReadonlySet<string>, title: string): Promise<void> {
+  const missing = new Set(await store.blobs.missing(blobs.map(({ digest }) => digest)));
+  for (const [number, { digest }] of blobs.entries()) {
+    const isOwn = tenantsOf(number).includes(SECOND_TENANT);
+    if (isOwn && missing.has(digest) && promised.has(`blob ${number}`))
+      note(found.lost, `${title}: blob ${number} of the second tenant`);
+    if (!isOwn && !missing.has(digest))
+      note(found.wrong, `${title}: the second tenant has blob ${number} of the first`);
   }
 }
 

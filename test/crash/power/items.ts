@@ -17,3 +17,11 @@ export function resultOf(seed: number, number: number): { address: ResultAddress
   const named = [number, Math.max(0, number - 1)].map((one) => digestOf(blobOf(seed, one)));
   return { address: addressOf(`power ${seed}/${number}`), bytes: resultNaming(...named) };
 }
+
+export const FIRST_TENANT = 'first';
+export const SECOND_TENANT = 'second';
+
+/** The tenants that put the blob of that number, one after the other. */
+export function tenantsOf(number: number): string[] {
+  return number % 2 === 0 ? [FIRST_TENANT, SECOND_TENANT] : [FIRST_TENANT];
+}

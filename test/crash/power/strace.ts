@@ -1,5 +1,6 @@
-// The lines of `strace -f -xx -s LARGE`, call by call in the order in which they ended. A call that another
-// thread interrupts has two lines; a call that never returned is left out.
+// The lines of `strace -f -xx -s LARGE`, call by call in the order in which they ended, and a close in the order
+// in which it began. A call that another thread interrupts has two lines; a call that never returned is left
+// out.
 
 export interface Call {
   readonly name: string;
@@ -32,7 +33,9 @@ export function* callsIn(trace: string): Generator<Call> {
       continue;
     }
     const [, thread = '', opening = '', first = ''] = UNFINISHED.exec(text) ?? [];
-    if (thread !== '') begun.set(thread, { name: opening, args: first, began: line });
+    // It frees its descriptor at once: another thread may get the same number before this call returns.
+    if (opening === 'close') yield callOf(opening, first, '0', line, line);
+    else if (thread !== '') begun.set(thread, { name: opening, args: first, began: line });
     const [, resumed = '', , rest = '', value = ''] = RESUMED.exec(text) ?? [];
     const call = begun.get(resumed);
     if (!call) continue;

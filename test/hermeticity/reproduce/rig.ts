@@ -10,7 +10,10 @@ import type { ReproduceCase } from './corpus.ts';
 const SOURCES = join(PROJECT, 'hermeticity/reproduce/native');
 const HELPER = join(PROJECT, 'dist/assay-vary');
 
-/** Builds the helper if a source is newer; build.sh replaces it in one step, so test files may do this at once. */
+/**
+ * Builds the helper if a source is newer; build.sh replaces it in one step, so test files may do this at
+ * once.
+ */
 export function varyHelper(): string {
   const builtAt = statSync(HELPER, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const sources = readdirSync(SOURCES).map((name) => statSync(join(SOURCES, name)).mtimeMs);

@@ -1,14 +1,33 @@
 // The contract of a tracer: what each must report about the same commands. tracers.test.ts runs it for both.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { geteuid } from 'node:process';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { toBytes } from '../../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../../hermeticity/trace/access.ts';
 import type { TracedCommand, Tracer } from '../../../hermeticity/trace/tracer.ts';
-import { compileFixture, Folder, linesBelow, PROJECT, type TracedRun, trace } from '../rig.ts';
+import {
+  compileFixture,
+  Folder,
+  linesBelow,
+  looksAtLoaderCache,
+  PROJECT,
+  type TracedRun,
+  trace,
+} from '../rig.ts';
 
 const CORES = join(PROJECT, 'test/hermeticity/fixtures/cores.py');
 
@@ -130,6 +149,18 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(below(report)).toEqual(['read a', 'absent b']);
       });
 
+      it('include a kernel file as often as each program opens it', async () => {
+        const { report } = await sh(
+          'cat /proc/version /proc/version; cat /proc/version; cat /proc/self/maps /proc/self/maps',
+        );
+        const opened = (path: string) =>
+          report.accesses.flatMap((one) => ('path' in one && one.path === path ? [one.process] : []));
+        const [first, ...others] = opened('/proc/version');
+        expect(others).toEqual([first, expect.any(Number)]);
+        expect(others.at(-1)).not.toBe(first);
+        expect(opened('/proc/self/maps')).toHaveLength(1);
+      });
+
       it('include the listing of a folder', async () => {
         folder.write('sub/a');
         expect(below((await sh('ls sub')).report)).toEqual(expect.arrayContaining(['probe sub', 'list sub']));
@@ -218,12 +249,52 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(paths).toEqual(expect.arrayContaining(['/proc/self/status', '/proc/self/stat']));
       });
 
+      it('tell if a program, not only its loader, looks at the cache of the loader', async () => {
+        for (const script of ['cat /etc/ld.so.cache', 'test -e /etc/ld.so.cache']) {
+          const { report } = await sh(`${script} >/dev/null`);
+          expect(looksAtLoaderCache(report), script).toContainEqual(
+            expect.objectContaining({ byProgram: true }),
+          );
+        }
+        const { report } = await trace(tracer, folder.path, [staticCalls, 'fork', '/etc/ld.so.cache']);
+        expect(looksAtLoaderCache(report)).toMatchObject([{ kind: 'read', byProgram: true }]);
+      });
+
       it('include the program, the interpreter of a script and the loader of a binary', async () => {
         folder.write('script', '#!/bin/sh\nexit 0\n');
         const { report } = await sh('chmod +x script; ./script');
         const programs = report.accesses.flatMap((access) => (access.kind === 'exec' ? [access.path] : []));
         expect(programs).toContain(folder.at('script'));
         expect(programs.some((path) => /\/ld-linux/.test(path))).toBe(true);
+      });
+    });
+
+    describe('programs that lack the rights of their file', () => {
+      const NOBODY = 65534;
+      const program = (owner: number, group: number, mode: number): string => {
+        const path = folder.at('program');
+        copyFileSync(calls, path);
+        chownSync(path, owner, group);
+        chmodSync(path, mode);
+        return path;
+      };
+      const withheld = async (path: string) => {
+        const { report } = await trace(tracer, folder.path, [path, 'no-such-method']);
+        return report.accesses.flatMap((access) =>
+          access.kind === 'exec' && access.path === path ? [access.withheld] : [],
+        );
+      };
+
+      it.runIf(geteuid?.() === 0)('are told, unless their owner is the user already', async () => {
+        expect(await withheld(program(NOBODY, 0, 0o4755))).toEqual(['set-user-ID']);
+        expect(await withheld(program(NOBODY, 0, 0o4711))).toEqual(['set-user-ID']);
+        expect(await withheld(program(NOBODY, 0, 0o755))).toEqual([undefined]);
+        expect(await withheld(program(0, 0, 0o4755))).toEqual([undefined]);
+        expect(await withheld(program(0, NOBODY, 0o2755))).toEqual([undefined]);
+      });
+
+      it.runIf(geteuid?.() !== 0)('are told to an ordinary user', async () => {
+        expect(await withheld(realpathSync('/usr/bin/su'))).toEqual(['set-user-ID']);
       });
     });
 
@@ -326,6 +397,13 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         ]);
       });
 
+      it('tell if they had more arguments than are reported', async () => {
+        const short = await sh('true a b');
+        expect(short.report.processes.some(({ argvIsCut }) => argvIsCut)).toBe(false);
+        const { report } = await sh('env true $(seq 20000)');
+        expect(report.processes.at(-1)).toMatchObject({ argvIsCut: true });
+      });
+
       it('get a separate entry for each exec', async () => {
         const { report } = await sh('exec cat /dev/null');
         expect(report.processes.map(({ argv }) => argv[0])).toEqual(['sh', 'cat']);
@@ -416,10 +494,10 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         await new Promise((listening) => server.once('listening', listening));
         const { report } = await sh(`${calls} connect-unix there; ${calls} connect-unix missing`);
         server.close();
-        const told = report.accesses.flatMap((access) =>
+        const connections = report.accesses.flatMap((access) =>
           access.kind === 'connect' ? [[access.address, access.failed]] : [],
         );
-        expect(told).toEqual([
+        expect(connections).toEqual([
           [{ family: 'unix', path: folder.at('there') }, undefined],
           [{ family: 'unix', path: folder.at('missing') }, true],
         ]);
@@ -428,6 +506,39 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
       it('with an abstract name are reported', async () => {
         const { report } = await call('abstract-socket', 'name');
         expect(addresses(report, 'connect')).toEqual([{ family: 'abstract', name: 'name' }]);
+      });
+
+      it('tell that nobody listens at an address of this machine', async () => {
+        const { report } = await python(
+          'import socket\nsocket.socket().connect_ex(("127.0.0.1", 9))\n' +
+            'socket.socket(socket.AF_UNIX).connect_ex("\\0nobody-here")',
+        );
+        const told = report.accesses.flatMap((access) =>
+          access.kind === 'connect' && access.address.family !== 'unix'
+            ? [[access.address.family, access.failed]]
+            : [],
+        );
+        expect(told).toEqual([
+          ['inet', true],
+          ['abstract', true],
+        ]);
+      });
+
+      it('tell a datagram from a connection', async () => {
+        const { report } = await python(
+          'import socket\nd = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n' +
+            'd.sendto(b"x", ("127.0.0.1", 9))\nd.sendmsg([b"x"], [], 0, ("127.0.0.1", 10))\nd.connect(("127.0.0.1", 11))',
+        );
+        const told = report.accesses.flatMap((access) =>
+          access.kind === 'connect' && access.address.family === 'inet'
+            ? [[access.address.port, access.sent]]
+            : [],
+        );
+        expect(told).toEqual([
+          [9, true],
+          [10, true],
+          [11, undefined],
+        ]);
       });
 
       it('that the command binds itself are reported with their address', async () => {
@@ -473,12 +584,12 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
 
     it('passes accesses to a listener as they happen', async () => {
       folder.write('file', 'x');
-      const heard: string[] = [];
+      const kinds: string[] = [];
       const report = await tracer.run(
         { argv: ['cat', 'file'], cwd: folder.path, env: { PATH: '/usr/bin:/bin' }, output: () => undefined },
-        (access) => heard.push(access.kind),
+        (access) => kinds.push(access.kind),
       );
-      expect(heard).toEqual(report.accesses.map(({ kind }) => kind));
+      expect(kinds).toEqual(report.accesses.map(({ kind }) => kind));
     });
 
     it('follows a command into a folder whose path holds unusual bytes', async () => {

@@ -1,10 +1,21 @@
 // Properties of the native tracer alone: it is found or reported missing, and no process outlives it.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { createSocket } from 'node:dgram';
+import { chmodSync, chownSync, copyFileSync, existsSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { helperPath, NativeTracer } from '../../../hermeticity/trace/native.ts';
-import { Folder, linesBelow, NATIVE, nativeTracer, PROJECT, trace } from '../rig.ts';
+import { makeThirtyTwoBit } from '../../rig/thirty-two-bit.ts';
+import {
+  compileFixture,
+  Folder,
+  linesBelow,
+  looksAtLoaderCache,
+  NATIVE,
+  nativeTracer,
+  PROJECT,
+  trace,
+} from '../rig.ts';
 
 const NODE = join(PROJECT, 'node_modules/.bin/node');
 const TRACE_ONCE = join(PROJECT, 'test/hermeticity/fixtures/trace-once.ts');
@@ -38,6 +49,137 @@ describe('the native tracer', () => {
     const script = 'exec 9</etc/hostname; exec "$1" --records 3 --linger 1 -- ls /proc/self/fd 3>/dev/null';
     const handles = execFileSync('sh', ['-c', script, 'sh', helperPath()], { encoding: 'utf8' });
     expect(handles.trim().split('\n')).toEqual(['0', '1', '2', '3']);
+  });
+
+  describe('knows who looks at the cache of the dynamic loader', () => {
+    const looks = async (...argv: [string, ...string[]]) =>
+      looksAtLoaderCache((await trace(nativeTracer(), folder.path, argv)).report).map((access) =>
+        'byProgram' in access ? `${access.kind} by the program` : `${access.kind} by the loader`,
+      );
+    const both = ['read by the loader', 'read by the program'];
+
+    it('the loader alone, also in children and when a program loads a library later', async () => {
+      expect(await looks('true')).toEqual(['read by the loader']);
+      expect(await looks('sh', '-c', 'true; sh -c "true; true"; exec true')).toEqual(['read by the loader']);
+      const library = 'import ctypes; ctypes.CDLL("libm.so.6"); ctypes.CDLL("libz.so.1")';
+      expect(await looks('python3', '-c', library)).toEqual(['read by the loader']);
+    });
+
+    it('the program, after its loader and after the loaders of other programs', async () => {
+      expect(await looks('cat', '/etc/ld.so.cache')).toEqual(both);
+      expect(await looks('sh', '-c', 'true; cat </etc/ld.so.cache; cat /etc/ld.so.cache')).toEqual(both);
+      expect(await looks('sh', '-c', 'test -s /etc/ld.so.cache; true')).toEqual([
+        'read by the loader',
+        'probe by the program',
+      ]);
+    });
+
+    it('the program, through a link', async () => {
+      symlinkSync('/etc/ld.so.cache', folder.at('link'));
+      expect(await looks('cat', 'link')).toEqual(both);
+    });
+
+    it('counts every look as the program’s own if its loader is not glibc’s', async () => {
+      const program = compileFixture('calls', folder.at('calls'));
+      const glibc = execFileSync(
+        'sh',
+        ['-c', 'ls /lib/ld-linux-*.so.* /lib64/ld-linux-*.so.* 2>/dev/null | head -1'],
+        {
+          encoding: 'utf8',
+        },
+      ).trim();
+      const other = folder.at('ld-other.so.1');
+      symlinkSync(glibc, other);
+      expect(await looks(program, 'trace-nothing')).toEqual(['read by the loader']);
+      compileFixture('calls', program, `-Wl,--dynamic-linker=${other}`);
+      expect(await looks(program, 'trace-nothing')).toEqual(['read by the program']);
+    });
+  });
+
+  describe('knows more about sockets of this machine', () => {
+    const connects = async (script: string) => {
+      const { report, stderr } = await trace(nativeTracer(), folder.path, [
+        '/usr/bin/python3',
+        '-I',
+        '-c',
+        script,
+      ]);
+      expect(stderr).toBe('');
+      return report.accesses.flatMap((access) =>
+        (access.kind === 'connect' || access.kind === 'bind') && access.address.family === 'inet'
+          ? [access]
+          : [],
+      );
+    };
+    const server = 'import socket\ns = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()\n';
+
+    it('whether somebody answered, also if the client did not wait for it', async () => {
+      for (const wait of ['True', 'False']) {
+        const client = `c = socket.socket(); c.setblocking(${wait}); c.connect_ex(s.getsockname())`;
+        expect(await connects(server + client)).toMatchObject([
+          { kind: 'bind' },
+          { kind: 'connect', reached: true },
+        ]);
+        const nobody = `import socket\nc = socket.socket(); c.setblocking(${wait}); c.connect_ex(("127.0.0.1", 9))`;
+        expect(await connects(nobody)).toMatchObject([{ kind: 'connect', failed: true }]);
+      }
+    });
+
+    it('and leaves the error of a connection to the program', async () => {
+      const script =
+        'import socket, errno\nc = socket.socket(); c.setblocking(False); c.connect_ex(("127.0.0.1", 9))\n' +
+        'assert c.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == errno.ECONNREFUSED';
+      expect(await connects(script)).toMatchObject([{ kind: 'connect', failed: true }]);
+    });
+
+    it('the address that the kernel gave to the sender of a datagram', async () => {
+      const udp = (client: string) =>
+        'import socket\ns, c = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "sc"]\n' +
+        `s.bind(("127.0.0.1", 0))\n${client}\nd, a = s.recvfrom(1); s.sendto(b"y", a); c.recv(1)`;
+      for (const client of [
+        'c.sendto(b"x", s.getsockname())',
+        'c.sendmsg([b"x"], [], 0, s.getsockname())',
+        'c.connect(s.getsockname()); c.send(b"x")',
+      ]) {
+        const [, ...told] = await connects(udp(client));
+        const assigned = told.find(({ kind }) => kind === 'bind');
+        expect(assigned, client).toMatchObject({ assigned: true });
+        const answer = told.at(-1);
+        expect(answer).toMatchObject({ kind: 'connect', sent: true });
+        if (assigned?.address.family !== 'inet' || answer?.address.family !== 'inet')
+          throw new Error('no address');
+        expect(answer.address.port).toBe(assigned.address.port);
+      }
+    });
+
+    it('a datagram socket at a port that the kernel chose, as every client has one', async () => {
+      const bound = (type: string, port: number) =>
+        connects(`import socket\ns = socket.socket(socket.AF_INET, ${type}); s.bind(("0.0.0.0", ${port}))`);
+      const free = createSocket('udp4').bind(0);
+      await new Promise((done) => free.once('listening', done));
+      const { port } = free.address();
+      await new Promise<void>((done) => free.close(done));
+      expect(await bound('socket.SOCK_DGRAM', 0)).toMatchObject([{ kind: 'bind', assigned: true }]);
+      for (const told of [await bound('socket.SOCK_STREAM', 0), await bound('socket.SOCK_DGRAM', port)]) {
+        expect(told).toMatchObject([{ kind: 'bind' }]);
+        expect(told[0]).not.toHaveProperty('assigned');
+      }
+    });
+
+    it('an address that a killed program was still connecting to', async () => {
+      const script =
+        'import os, signal, socket, threading\ns = socket.socket(socket.AF_UNIX); s.bind("\\0assay-full-" + str(os.getpid())); s.listen(0)\n' +
+        'cs = [socket.socket(socket.AF_UNIX) for _ in range(3)]\n' +
+        'threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()\n' +
+        'for c in cs: c.connect(s.getsockname())';
+      const { report } = await trace(nativeTracer(), folder.path, ['/usr/bin/python3', '-I', '-c', script]);
+      expect(report.exit).toEqual({ signal: 'SIGKILL' });
+      const told = report.accesses.filter(
+        (access) => access.kind === 'connect' && access.address.family === 'abstract',
+      );
+      expect(told).toHaveLength(2);
+      expect(told.map((access) => 'reached' in access)).toEqual([true, false]);
+    });
   });
 
   it('counts a child once, even if it ended before the parent’s fork was reported', async () => {
@@ -81,6 +223,22 @@ until(1, lambda: None)`;
     clearInterval(looking);
     expect([...seen.busy]).toContainEqual(expect.stringMatching(/^\d+$/));
     expect([...seen.calm]).toEqual([coresOf('self')]);
+  });
+
+  it('lets 32-bit code run, and tells that it cannot follow it', async (context) => {
+    const program = folder.at('thirty-two-bit');
+    if (!makeThirtyTwoBit(program)) return context.skip();
+    const { report } = await trace(nativeTracer(), folder.path, [
+      'sh',
+      '-c',
+      './thirty-two-bit && echo x >out',
+    ]);
+    expect(report).toMatchObject({
+      exit: { code: 0 },
+      complete: false,
+      gaps: [expect.stringContaining('another architecture')],
+    });
+    expect(linesBelow(report, folder.path)).toContain('write out');
   });
 
   it('forwards the signals that it receives', async () => {
@@ -134,6 +292,41 @@ function coresOf(pid: string): string | undefined {
     return undefined;
   }
 }
+
+describe.runIf(process.getuid?.() === 0)('a program that lacks the rights of its file', () => {
+  it('is told to an ordinary user: set-user-ID, set-group-ID, capabilities', async () => {
+    chmodSync(folder.path, 0o777);
+    const helper = folder.at('assay-trace');
+    copyFileSync(helperPath(), helper);
+    const tracer = new NativeTracer(asNobody(helper));
+    const program = folder.at('program');
+    const withheld = async (prepare: string, owner = 0) => {
+      copyFileSync('/bin/true', program);
+      chownSync(program, owner, 0);
+      execFileSync('sh', ['-c', prepare, 'sh', program]);
+      const { report } = await trace(tracer, folder.path, [program]);
+      return report.accesses.flatMap((access) =>
+        access.kind === 'exec' && access.path === program ? [access.withheld] : [],
+      );
+    };
+    const capability =
+      'python3 -c "import os, sys; os.setxattr(sys.argv[1], \'security.capability\', bytes.fromhex(\'0100000200240000000000000000000000000000\'))" "$1"';
+    expect(await withheld('chmod 755 "$1"')).toEqual([undefined]);
+    expect(await withheld('chmod 4711 "$1"')).toEqual(['set-user-ID']);
+    expect(await withheld('chmod 2755 "$1"')).toEqual(['set-group-ID']);
+    expect(await withheld('chmod 2745 "$1"')).toEqual([undefined]);
+    expect(await withheld(`chmod 755 "$1"; ${capability}`)).toEqual(['capabilities']);
+    expect(await withheld('chmod 4755 "$1"', 65534)).toEqual([undefined]);
+  });
+
+  it('is the binary that runs, not a script', async () => {
+    const script = folder.write('script', '#!/bin/sh\n');
+    chownSync(script, 65534, 0);
+    chmodSync(script, 0o4755);
+    const { report } = await trace(nativeTracer(), folder.path, [script]);
+    expect(report.accesses.filter((access) => 'withheld' in access)).toEqual([]);
+  });
+});
 
 function asNobody(helper: string): string {
   const user = '--reuid 65534 --regid 65534 --clear-groups';

@@ -31,7 +31,8 @@ describe('a socket address', () => {
 
   it('is recognized as this machine’s own in each of its forms', () => {
     const host = (text: string) => isLoopback({ family: 'inet', host: text, port: 1 });
-    expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:7f00:1'].map(host)).toEqual([true, true, true, true]);
-    expect(['192.0.2.1', '::2', '::ffff:c000:201'].map(host)).toEqual([false, false, false]);
+    const own = ['127.0.0.1', '127.9.9.9', '::1', '::ffff:7f00:1', '::ffff:127.0.0.1'];
+    expect(own.filter((text) => !host(text))).toEqual([]);
+    expect(['192.0.2.1', '::2', '::ffff:c000:201', '::ffff:7f:1'].filter(host)).toEqual([]);
   });
 });

@@ -4,8 +4,8 @@ import type { PathVerb } from '../../../hermeticity/trace/access.ts';
 import { UpwardSearches } from '../../../hermeticity/verdict/upward-search.ts';
 
 function searches(accesses: readonly (readonly [PathVerb, string])[]): UpwardSearches {
-  const heard = accesses.map(([kind, path]) => ({ kind, path: absPath(path), process: 0, atMs: 0 }));
-  return new UpwardSearches(heard, [absPath('/home/me/proj'), absPath('/opt/x/node_modules')]);
+  const traced = accesses.map(([kind, path]) => ({ kind, path: absPath(path), process: 0, atMs: 0 }));
+  return new UpwardSearches(traced, [absPath('/home/me/proj'), absPath('/opt/x/node_modules')]);
 }
 
 describe('an upward search', () => {

@@ -28,7 +28,7 @@ function reportOf(accesses: readonly AccessDetails[], options: Partial<TraceRepo
     tracer: { name: 'by hand', version: '1' },
     exit: { code: 0 },
     processes: [command],
-    accesses: accesses.map((told, index) => ({ ...told, process: 0, atMs: index })),
+    accesses: accesses.map((details, index) => ({ ...details, process: 0, atMs: index })),
     complete: true,
     gaps: [],
     ...options,
@@ -73,6 +73,18 @@ const rename = (path: string, to: string): AccessDetails => ({ kind: 'rename', p
 const connect = (host: string, port: number): AccessDetails => ({
   kind: 'connect',
   address: { family: 'inet', host, port },
+});
+
+describe('the read set', () => {
+  it('says whether a program looked at the cache of the loader itself, in any order', () => {
+    const byLoader = read('/etc/ld.so.cache');
+    const byProgram: AccessDetails = { kind: 'probe', path: at('/etc/ld.so.cache'), byProgram: true };
+    const told = (accesses: readonly AccessDetails[]) =>
+      judge(reportOf(accesses), declared()).readSet.map(({ was, byProgram }) => [was, byProgram]);
+    expect(told([byLoader])).toEqual([['there', undefined]]);
+    expect(told([byLoader, byProgram])).toEqual([['there', true]]);
+    expect(told([byProgram, byLoader])).toEqual([['there', true]]);
+  });
 });
 
 describe('a finding', () => {
@@ -190,8 +202,8 @@ describe('a probe', () => {
   });
 
   it('of common tool files above the workspace is allowed, inside the workspace it is a finding', () => {
-    const names = ['package.json', '/home/me/package.json', '/node_modules/@types', '/home/me/.rc'];
-    expect(findings(names.map(absent))).toEqual(['absent package.json', 'absent ../.rc']);
+    const names = ['tsconfig.json', '/home/me/package.json', '/node_modules/@types', '/home/me/.rc'];
+    expect(findings(names.map(absent))).toEqual(['absent tsconfig.json', 'absent ../.rc']);
   });
 });
 
@@ -225,23 +237,80 @@ describe('the toolchain', () => {
 });
 
 describe('a file in /proc or /sys', () => {
-  it('may be read if it describes the process itself or the machine in general', () => {
-    expect(
-      findings([
-        read('/proc/self/maps'),
-        read('/proc/100/stat'),
-        read('/proc/meminfo'),
-        overwrite('/dev/null'),
-      ]),
-    ).toEqual([]);
+  const CAT: TracedProcess = { pid: 100, parent: undefined, argv: ['/bin/cat'], atMs: 0, survived: false };
+  const NODE = { ...CAT, argv: ['node', 'x.js'] };
+
+  function kernelFacts(accesses: readonly AccessDetails[], process = CAT): string[] {
+    return [...judge(reportOf(accesses, { processes: [process] }), declared()).kernelFacts];
+  }
+
+  it('may be read if it describes the process itself', () => {
+    const accesses = [read('/proc/self/maps'), read('/proc/100/stat'), overwrite('/dev/null')];
+    expect(findings(accesses)).toEqual([]);
+    expect(kernelFacts(accesses)).toEqual([]);
   });
 
-  it('is a finding if it describes other processes or always differs', () => {
-    expect(findings([read('/proc/7/stat'), list('/proc'), read('/proc/sys/kernel/hostname')])).toEqual([
-      'read /proc/7/stat',
-      'list /proc',
-      'host /proc/sys/kernel/hostname',
+  it('is a finding that cannot be proven if it describes other processes or always differs', () => {
+    expect(
+      findings([
+        read('/proc/7/stat'),
+        list('/proc'),
+        read('/proc/uptime'),
+        read('/proc/sys/kernel/random/uuid'),
+        read('/proc/self/net/dev'),
+        read('/sys/class/net/eth0/statistics/rx_bytes'),
+        read('/sys/kernel/debug/x'),
+      ]),
+    ).toEqual([
+      'host /proc/7/stat',
+      'host /proc',
+      'time /proc/uptime',
+      'random /proc/sys/kernel/random/uuid',
+      'host /proc/self/net/dev',
+      'time /sys/class/net/eth0/statistics/rx_bytes',
+      'host /sys/kernel/debug/x',
     ]);
+  });
+
+  it('is a fact if it describes the machine', () => {
+    const accesses = [
+      read('/proc/cpuinfo'),
+      read('/proc/sys/kernel/hostname'),
+      list('/sys/class/net'),
+      absent('/sys/class/net/eth9'),
+    ];
+    expect(findings(accesses)).toEqual([
+      'read /proc/cpuinfo',
+      'read /proc/sys/kernel/hostname',
+      'list /sys/class/net',
+    ]);
+    expect(kernelFacts(accesses)).toEqual([
+      '/proc/cpuinfo',
+      '/proc/sys/kernel/hostname',
+      '/sys/class/net/',
+      '/sys/class/net/eth9',
+    ]);
+  });
+
+  it('is named as the command asked for it, because links below /sys lead through the buses', () => {
+    const path = at('/sys/devices/pci0000:00/0000:00:03.0/net/eth0/address');
+    const accesses: AccessDetails[] = [{ kind: 'read', path, asked: at('/sys/class/net/eth0/address') }];
+    expect(kernelFacts(accesses)).toEqual(['/sys/class/net/eth0/address']);
+  });
+
+  it('is free where a runtime reads it for itself, and a fact if its script reads it too', () => {
+    const start = [read('/proc/meminfo'), read('/sys/fs/cgroup/memory.max'), read('/proc/self/cgroup')];
+    expect(kernelFacts([...start, ...start], NODE)).toEqual([]);
+    expect(kernelFacts([...start, read('/proc/meminfo')], NODE)).toEqual(['/proc/meminfo']);
+    expect(kernelFacts(start)).toEqual(['/proc/meminfo', '/sys/fs/cgroup/memory.max', '/proc/self/cgroup']);
+  });
+
+  it('is free for the native addons of Node, once', () => {
+    const cores = read('/proc/cpuinfo');
+    const addon = read('/usr/lib/x.node');
+    expect(kernelFacts([addon, cores], NODE)).toEqual([]);
+    expect(kernelFacts([addon, cores, cores], NODE)).toEqual(['/proc/cpuinfo']);
+    expect(kernelFacts([cores], NODE)).toEqual(['/proc/cpuinfo']);
   });
 });
 
@@ -306,10 +375,8 @@ describe('a write', () => {
     ).toEqual(['write obj', ...Array.from({ length: 10 }, (_, index) => `write obj/deep/${index}`)]);
   });
 
-  it('into the workspace is allowed if the file is removed again, outside it is a finding', () => {
-    expect(findings([create('t'), remove('t'), create('/tmp/t'), remove('/tmp/t')])).toEqual([
-      'write /tmp/t',
-    ]);
+  it('is no finding if the file is removed again', () => {
+    expect(findings([create('t'), remove('t'), create('/tmp/t'), remove('/tmp/t')])).toEqual([]);
   });
 
   it('over an input is a change of the input, even if it is also an output', () => {
@@ -325,6 +392,48 @@ describe('a write', () => {
       'write x',
       'read x',
     ]);
+  });
+});
+
+describe('shared memory (/dev/shm)', () => {
+  const link = (path: string, to: string): AccessDetails => ({
+    kind: 'hardlink',
+    path: at(path),
+    to: at(to),
+  });
+
+  it('may be used by the action alone: what it makes there, it removes', () => {
+    expect(findings([create('/dev/shm/pool'), read('/dev/shm/pool'), remove('/dev/shm/pool')])).toEqual([]);
+  });
+
+  it('may hold a semaphore, which glibc makes under another name first', () => {
+    const semaphore = [
+      create('/dev/shm/sem.x7Q2'),
+      link('/dev/shm/sem.x7Q2', '/dev/shm/sem.build'),
+      remove('/dev/shm/sem.x7Q2'),
+      remove('/dev/shm/sem.build'),
+    ];
+    expect(findings(semaphore)).toEqual([]);
+    expect(findings(semaphore.slice(0, -1))).toEqual(['write /dev/shm/sem.build']);
+  });
+
+  it('that the action leaves behind is a finding: another process may read it', () => {
+    expect(findings([create('/dev/shm/pool')])).toEqual(['write /dev/shm/pool']);
+    expect(findings([create('/dev/shm/pool'), remove('/dev/shm/pool'), create('/dev/shm/pool')])).toEqual([
+      'write /dev/shm/pool',
+    ]);
+  });
+
+  it('of another process is an undeclared input, and removing it is a finding', () => {
+    expect(findings([read('/dev/shm/theirs'), absent('/dev/shm/later')])).toEqual([
+      'read /dev/shm/theirs',
+      'absent /dev/shm/later',
+    ]);
+    expect(findings([remove('/dev/shm/theirs')])).toEqual(['delete /dev/shm/theirs']);
+  });
+
+  it('is not the rest of /dev, which belongs to the kernel', () => {
+    expect(findings([overwrite('/dev/null'), probe('/dev/shm'), create('/dev/shmem')])).toEqual([]);
   });
 });
 
@@ -409,15 +518,94 @@ describe('network access', () => {
     ]);
   });
 
-  it('to a port of the action itself is allowed; listening for others is a finding', () => {
-    const bind = (host: string, port: number): AccessDetails => ({
+  describe('with both ends in the action', () => {
+    const bind = (host: string, port = 5): AccessDetails => ({
       kind: 'bind',
       address: { family: 'inet', host, port },
     });
-    expect(findings([bind('127.0.0.1', 5), connect('127.0.0.1', 5), connect('127.0.0.1', 6)])).toEqual([
-      'net 127.0.0.1:6',
-    ]);
-    expect(findings([bind('0.0.0.0', 5), connect('127.0.0.1', 5)])).toEqual(['net binds 0.0.0.0:5']);
+    const to = (host: string, how: 'reached' | 'failed' | 'sent', port = 5): AccessDetails => ({
+      ...connect(host, port),
+      [how]: true,
+    });
+
+    it('is allowed; another port of loopback is a finding, also if nobody listens there', () => {
+      expect(findings([bind('127.0.0.1'), to('127.0.0.1', 'reached')])).toEqual([]);
+      expect(findings([bind('127.0.0.1'), to('127.0.0.1', 'sent')])).toEqual([]);
+      expect(findings([bind('127.0.0.1'), to('127.0.0.1', 'failed', 6)])).toEqual(['net 127.0.0.1:6']);
+      expect(findings([bind('127.0.0.1'), to('127.0.0.2', 'reached')])).toEqual(['net 127.0.0.2:5']);
+    });
+
+    it('is allowed if the client came before the server, unless somebody answered', () => {
+      expect(findings([to('127.0.0.1', 'failed'), bind('127.0.0.1')])).toEqual([]);
+      expect(findings([connect('127.0.0.1', 5), bind('127.0.0.1')])).toEqual([]);
+      expect(findings([to('127.0.0.1', 'sent'), bind('127.0.0.1')])).toEqual([]);
+      expect(findings([to('127.0.0.1', 'reached'), bind('127.0.0.1')])).toEqual(['net 127.0.0.1:5']);
+    });
+
+    it('is allowed at every address if the server is bound to all of them', () => {
+      expect(findings([bind('0.0.0.0'), to('127.0.0.1', 'reached')])).toEqual([]);
+      expect(findings([bind('0.0.0.0'), to('0.0.0.0', 'reached')])).toEqual([]);
+      expect(findings([to('127.0.0.1', 'failed'), bind('0.0.0.0')])).toEqual([]);
+      for (const host of ['::1', '::', '127.0.0.1', '::ffff:7f00:1', '::ffff:127.0.0.1'])
+        expect(findings([bind('::'), to(host, 'reached')]), host).toEqual([]);
+      expect(findings([bind('0.0.0.0'), to('::1', 'reached')])).toEqual(['net [::1]:5']);
+      expect(findings([bind('0.0.0.0'), to('192.0.2.1', 'reached')])).toEqual([
+        'net binds 0.0.0.0:5',
+        'net 192.0.2.1:5',
+      ]);
+    });
+
+    it('is allowed if a client first tries the port at the other address of localhost', () => {
+      expect(findings([bind('127.0.0.1'), to('::1', 'failed'), to('127.0.0.1', 'reached')])).toEqual([]);
+      expect(findings([bind('127.0.0.1'), connect('::1', 5)])).toEqual([]);
+      expect(findings([bind('127.0.0.1'), to('::1', 'reached')])).toEqual(['net [::1]:5']);
+      expect(findings([bind('127.0.0.1'), to('::1', 'sent')])).toEqual(['net [::1]:5']);
+    });
+
+    it('is allowed if the server answers a client that has its address from the kernel', () => {
+      const address = { family: 'inet', host: '0.0.0.0', port: 40_000 } as const;
+      const client: AccessDetails = { kind: 'bind', address, assigned: true };
+      const datagrams = [bind('127.0.0.1'), to('127.0.0.1', 'sent'), client];
+      expect(findings([...datagrams, to('127.0.0.1', 'sent', 40_000)])).toEqual([]);
+      expect(findings(datagrams)).toEqual([]);
+    });
+
+    it('is allowed by unix sockets, also if the server moves its socket into place', () => {
+      const unix = (kind: 'bind' | 'connect', path: string, how?: 'reached' | 'failed'): AccessDetails => ({
+        kind,
+        address: { family: 'unix', path: at(path) },
+        ...(how && { [how]: true }),
+      });
+      expect(findings([unix('connect', '/run/s', 'failed'), unix('bind', '/run/s')])).toEqual([]);
+      expect(findings([unix('connect', '/run/s', 'reached'), unix('bind', '/run/s')])).toEqual([
+        'unix /run/s',
+      ]);
+      const moved = [create('dist/s.new'), unix('bind', 'dist/s.new'), rename('dist/s.new', 'dist/s')];
+      expect(findings([...moved, unix('connect', 'dist/s', 'reached')])).toEqual([]);
+      expect(findings([unix('connect', 'dist/s', 'failed'), ...moved])).toEqual([]);
+      expect(findings([unix('connect', '/scratch/tmp/s', 'failed')])).toEqual([]);
+      expect(findings([unix('connect', '/scratch/tmp/s', 'reached')])).toEqual(['unix /scratch/tmp/s']);
+    });
+
+    it('is allowed by abstract names', () => {
+      const abstract = (
+        kind: 'bind' | 'connect',
+        name: string,
+        how?: 'reached' | 'failed',
+      ): AccessDetails => ({
+        kind,
+        address: { family: 'abstract', name },
+        ...(how && { [how]: true }),
+      });
+      expect(findings([abstract('connect', 'x', 'failed'), abstract('bind', 'x')])).toEqual([]);
+      expect(findings([abstract('connect', 'x', 'reached'), abstract('bind', 'x')])).toEqual(['unix @x']);
+      expect(findings([abstract('bind', 'x'), abstract('connect', 'y', 'reached')])).toEqual(['unix @y']);
+    });
+  });
+
+  it('by listening for others is a finding', () => {
+    const address = { family: 'inet', host: '0.0.0.0', port: 5 } as const;
+    expect(findings([{ kind: 'bind', address }])).toEqual(['net binds 0.0.0.0:5']);
   });
 
   it('by a unix socket is a finding, even if nothing listens, except for the name service cache', () => {
@@ -467,7 +655,7 @@ describe('an ambient probe', () => {
   it.each([
     ['node', 'package.json', 'src/node_modules'],
     ['make', 'all', 'SCCS', 'src/RCS/a.c,v'],
-    ['python3.11', '__pycache__/a.cpython-311.pyc'],
+    ['python3.11', 'lib/__init__.pyc'],
     ['bash', '.python-version'],
   ])('of %s is not a finding, but is in the read set', (name, ...paths) => {
     const { findings, readSet: looks } = by(name, ...paths);
@@ -514,5 +702,256 @@ describe('an earlier output that was set aside', () => {
     expect(findings([opened, create('dist/a')], earlier)).toEqual(['stale-output dist/a']);
     expect(findings([added], earlier)).toEqual(['stale-output dist/a']);
     expect(findings([added], earlier, ninja)).toEqual([]);
+  });
+});
+
+describe('a program that lacks the rights of its file', () => {
+  it('is a finding, wherever it lies, beside what its path is', () => {
+    const exec = (path: string, withheld?: 'set-user-ID'): AccessDetails => ({
+      kind: 'exec',
+      path: at(path),
+      ...(withheld && { withheld }),
+    });
+    expect(findings([exec('/usr/bin/sudo', 'set-user-ID'), exec('/usr/bin/env')])).toEqual([
+      'setuid /usr/bin/sudo',
+    ]);
+    expect(findings([exec('/srv/tool', 'set-user-ID')])).toEqual(['setuid /srv/tool', 'read /srv/tool']);
+  });
+});
+
+describe('code for this machine’s CPU', () => {
+  const asked = (
+    argv: readonly string[],
+    more: Partial<TraceReport> = {},
+    options: Partial<Declaration> = {},
+  ) => {
+    const process: TracedProcess = { pid: 1, parent: undefined, argv, atMs: 0, survived: false };
+    return judge(reportOf([], { processes: [process], ...more }), declared(options)).usesNativeCpu;
+  };
+
+  it.each([
+    ['gcc', '-march=native', '-c', 'a.c'],
+    ['clang', '-O2', '-mtune=native', 'a.c'],
+    ['gcc', '-mcpu=native+crypto', 'a.c'],
+    ['ghc', '-optc-march=native'],
+    ['rustc', '-C', 'target-cpu=native'],
+    ['rustc', '-Ctarget-cpu=native'],
+    ['cargo', 'build', '--config', 'build.rustflags=["-Ctarget-cpu=native"]'],
+    ['sh', '-c', 'gcc -march=native a.c'],
+    ['cc1', 'a.c', '--param', 'l1-cache-line-size=64'],
+  ])('is asked for by %s %s %s %s', (...argv) => {
+    expect(asked(argv)).toBe(true);
+  });
+
+  it.each([
+    ['gcc', '-march=armv8-a', '-c', 'a.c'],
+    ['gcc', '-march=nativeish', 'a.c'],
+    ['rustc', '-Ctarget-cpu=generic'],
+    ['cat', 'native.c', 'march=native'],
+  ])('is not asked for by %s %s %s', (...argv) => {
+    expect(asked(argv)).toBe(false);
+  });
+
+  it('is asked for by a declared variable', () => {
+    expect(asked(['make'], {}, { variables: ['/usr/bin', '-O2 -march=native'] })).toBe(true);
+    expect(asked(['make'], {}, { variables: ['/usr/bin', '-O2'] })).toBe(false);
+  });
+
+  it('is asked for by a file of arguments that a program read', () => {
+    const textOf = (path: string) => (path === 'obj/flags' ? '-O2\n-march=native\n' : '-O2');
+    const accesses = [{ ...read('obj/flags'), process: 0, atMs: 0 }];
+    expect(asked(['gcc', '@flags'], { accesses }, { textOf })).toBe(true);
+    expect(asked(['gcc', '@other'], { accesses }, { textOf })).toBe(false);
+    expect(asked(['cat', 'flags'], { accesses }, { textOf })).toBe(false);
+  });
+
+  it('counts as asked for if not all arguments are known', () => {
+    const cut: TracedProcess = {
+      pid: 1,
+      parent: undefined,
+      argv: ['ld'],
+      argvIsCut: true,
+      atMs: 0,
+      survived: false,
+    };
+    expect(asked([], { processes: [cut] })).toBe(true);
+  });
+});
+
+describe('a temporary file outside the workspace', () => {
+  const made = { kind: 'write', path: at('/tmp/made-7'), created: true } as const;
+
+  it('is no finding if the action created and removed it', () => {
+    expect(findings([made, { kind: 'delete', path: at('/tmp/made-7') }])).toEqual([]);
+  });
+
+  it('is one if it is left, or was there before', () => {
+    expect(findings([made])).toEqual(['write /tmp/made-7']);
+    const rewritten = { kind: 'write', path: at('/tmp/old') } as const;
+    expect(findings([rewritten, { kind: 'delete', path: at('/tmp/old') }])).toEqual(['write /tmp/old']);
+  });
+});
+
+describe('a cache that a tool keeps in the tree', () => {
+  const CACHE = at('.pytest_cache/v/cache/nodeids');
+
+  it('is no finding if it is absent, or the action’s own', () => {
+    const accesses: AccessDetails[] = [
+      { kind: 'absent', path: CACHE },
+      { kind: 'write', path: CACHE, created: true },
+      { kind: 'read', path: CACHE },
+    ];
+    expect(findings(accesses)).toEqual([]);
+  });
+
+  it('is an ordinary file if it was there before', () => {
+    expect(findings([{ kind: 'read', path: CACHE }])).toEqual(['read .pytest_cache/v/cache/nodeids']);
+  });
+
+  it('is cargo’s only beside a Cargo.toml', () => {
+    const write: AccessDetails = { kind: 'write', path: at('crate/target/debug/x.d'), created: true };
+    expect(findings([write])).toEqual(['write crate/target/debug/x.d']);
+    expect(findings([write], { namesIn: (folder) => (folder === 'crate' ? ['Cargo.toml'] : []) })).toEqual(
+      [],
+    );
+  });
+});
+
+describe('a declared TMPDIR', () => {
+  const temporary = absPath('/home/me/tmp');
+  const entries = (accesses: readonly AccessDetails[], options: Partial<Declaration> = { temporary }) =>
+    judge(reportOf(accesses), declared(options)).readSet.map(({ path, was }) => `${was} ${path}`);
+
+  it('is the action’s own: what it writes and reads there is no finding', () => {
+    const used = [probe('/home/me/tmp'), absent('/home/me/tmp/x1'), create('/home/me/tmp/x1')];
+    const more = [read('/home/me/tmp/x1'), remove('/home/me/tmp/x1'), list('/home/me/tmp')];
+    expect(findings([...used, ...more], { temporary })).toEqual([]);
+    expect(findings([...used, ...more])).not.toEqual([]);
+  });
+
+  it('adds to the read set what the action found there, but not names of its own', () => {
+    const own = [absent('/home/me/tmp/x1'), create('/home/me/tmp/x1'), remove('/home/me/tmp/x1')];
+    expect(entries(own)).toEqual([]);
+    expect(entries([read('/home/me/tmp/other'), absent('/home/me/tmp/none')])).toEqual([
+      'there /home/me/tmp/other',
+      'absent /home/me/tmp/none',
+    ]);
+  });
+
+  it('does not hide that the action read a file there and then changed it', () => {
+    expect(findings([read('/home/me/tmp/queue'), remove('/home/me/tmp/queue')], { temporary })).toEqual([
+      'delete ../tmp/queue',
+    ]);
+    expect(findings([read('/home/me/tmp/queue'), overwrite('/home/me/tmp/queue')], { temporary })).toEqual([
+      'write ../tmp/queue',
+    ]);
+  });
+
+  it('around the workspace does not hide what happens in the workspace', () => {
+    const around = { temporary: absPath('/home/me') };
+    expect(findings([read('x'), create('stray'), remove('in.txt')], around)).toEqual([
+      'read x',
+      'write stray',
+      'delete in.txt',
+    ]);
+  });
+
+  it('in the workspace hides neither inputs nor outputs', () => {
+    expect(findings([overwrite('in.txt')], { temporary: WORKSPACE })).toEqual(['mutate in.txt']);
+    expect(findings([create('t/a'), read('t/a')], { temporary: at('t') })).toEqual([]);
+    expect(findings([overwrite('src/a.c')], { temporary: at('src') })).toEqual(['mutate src/a.c']);
+  });
+});
+
+describe('a search for configuration', () => {
+  const by = (program: string) => ({
+    processes: [{ pid: 100, parent: undefined, argv: [program], atMs: 0, survived: false }],
+  });
+  const names = ['.cargo/config.toml', 'go.work', 'pytest.ini', 'tox.ini', 'setup.cfg', 'pyproject.toml'];
+  const more = [
+    'package.json',
+    'conftest.py',
+    '.editorconfig',
+    'eslint.config.mjs',
+    '.cargo/config',
+    'go.mod',
+  ];
+
+  it.each([...names, ...more])('for %s in the workspace and above it is a fact, and no finding', (name) => {
+    const sought = [absent(`src/${name}`), absent(name), absent(`/home/me/${name}`), absent(`/${name}`)];
+    const { findings, readSet } = judge(reportOf(sought, by('/usr/bin/node')), declared());
+    expect(findings).toEqual([]);
+    expect(readSet.map(({ path }) => path)).toEqual(sought.map((access) => 'path' in access && access.path));
+  });
+
+  it.each(['sh', 'cat', '/usr/bin/test'])(
+    'by %s is a finding: its script or its arguments name the file',
+    (program) => {
+      expect(findings([absent('pytest.ini')], {}, by(program))).toEqual(['absent pytest.ini']);
+    },
+  );
+
+  it('by any other name is one too, if it leaves the workspace', () => {
+    const up = [
+      'src/sub/lerna.json',
+      'src/lerna.json',
+      'lerna.json',
+      '/home/me/lerna.json',
+      '/home/lerna.json',
+    ];
+    expect(findings([...up, '/lerna.json'].map(absent), {}, by('node'))).toEqual([]);
+    const nested = ['.rush/temp/x.json', '/home/me/.rush/temp/x.json'];
+    expect(findings(nested.map(absent), {}, by('node'))).toEqual([]);
+  });
+
+  it('is none if it stays in the workspace, has a gap, or begins elsewhere', () => {
+    expect(findings(['src/a.h', 'a.h'].map(absent), {}, by('node'))).toEqual([
+      'absent src/a.h',
+      'absent a.h',
+    ]);
+    expect(findings(['src/x', '/home/me/x'].map(absent), {}, by('node'))).toEqual([
+      'absent src/x',
+      'absent ../x',
+    ]);
+    expect(findings([absent('/home/me/x')], {}, by('node'))).toEqual(['absent ../x']);
+  });
+
+  it('that finds a file is a finding', () => {
+    expect(findings([read('pytest.ini')], {}, by('python3'))).toEqual(['read pytest.ini']);
+  });
+});
+
+describe('a test of the file system', () => {
+  it('by the swapped capitals of a file that the program read is a fact, and no finding', () => {
+    const trial = [read('/opt2/tool/lib/tsc.js'), absent('/OPT2/TOOL/LIB/TSC.JS')];
+    const { findings, readSet } = judge(reportOf(trial), declared());
+    expect(findings).toEqual([]);
+    expect(readSet.map(({ path }) => path)).toContain('/OPT2/TOOL/LIB/TSC.JS');
+  });
+
+  it('by tsc lists no sources in a parent, whether Node runs it or not; a program with such an argument does', () => {
+    const by = (...argv: string[]) => ({
+      processes: [{ pid: 100, parent: undefined, argv, atMs: 0, survived: false }],
+    });
+    const seen = (...argv: string[]) => findings([list('src')], { namesIn: () => ['x'] }, by(...argv));
+    expect(seen('tsc', '-p')).toEqual([]);
+    expect(seen('/usr/bin/node', 'node_modules/.bin/tsc')).toEqual([]);
+    expect(seen('ls', 'tsc')).toEqual(['list src']);
+    expect(seen('node', 'other.js')).toEqual(['list src']);
+  });
+
+  it('by another name is a finding', () => {
+    expect(findings([read('/opt2/tool/lib/tsc.js'), absent('/OPT2/TOOL/LIB/OTHER.JS')])).toEqual([
+      'absent /OPT2/TOOL/LIB/OTHER.JS',
+    ]);
+  });
+
+  it('for headers at the root of the file system is a fact, and no finding', () => {
+    const { findings, readSet } = judge(
+      reportOf([absent('/include'), absent('/include/zlib.h')]),
+      declared(),
+    );
+    expect(findings).toEqual([]);
+    expect(readSet).toHaveLength(2);
   });
 });

@@ -1,62 +1,16 @@
 // `assay serve` as people and service managers use it: a process, its output, its signals.
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { SERVER } from '../../../server/limits.ts';
-import { baseEnvironment, DEFAULT_FORM, FORMS, runProcess } from '../../rig/assay.ts';
+import { baseEnvironment, runProcess } from '../../rig/assay.ts';
 import { contentOf } from '../../store/content.ts';
 import { ask, pathOf, putHead, RawConnection } from '../rig.ts';
+import { folder, INSTALLED, Serve } from './serve-process.ts';
 
 const MIB = 1024 * 1024;
-
-/** The built package, unless it is older than the sources. */
-const INSTALLED = DEFAULT_FORM === 'bundle' ? FORMS.executable : FORMS.source;
-
-/** A process whose output is recorded; stopped when the test is finished. */
-class Serve {
-  readonly child: ChildProcess;
-  stdout = '';
-  stderr = '';
-
-  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    const [program, ...before] = INSTALLED;
-    this.child = spawn(program, [...before, 'serve', ...args], {
-      env: { ...baseEnvironment(), ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    onTestFinished(() => {
-      this.child.kill('SIGKILL');
-    });
-    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      this.stdout += text;
-    });
-    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.stderr += text;
-    });
-  }
-
-  /** The address that the server prints. */
-  async url(): Promise<string> {
-    while (!this.stdout.includes('assay run')) await once(this.child.stdout ?? this.child, 'data');
-    return /http:\/\/\S+/.exec(this.stdout)?.[0] ?? '';
-  }
-
-  async ended(): Promise<number | NodeJS.Signals | null> {
-    await once(this.child, 'close');
-    return this.child.exitCode ?? this.child.signalCode;
-  }
-}
-
-function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'assay-serve-'));
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
-  return made;
-}
 
 test('serve prints its address, its store and what to try next', async () => {
   const store = join(folder(), 'store');

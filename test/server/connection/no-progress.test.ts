@@ -1,6 +1,6 @@
-// The server waits a minute, the usual limit, for a client that pauses (garbage collection, a loaded machine),
-// and less under pressure.
-// Time in which the server itself was blocked never counts against a client.
+// The server waits a minute, the usual limit, for a client that pauses (garbage collection, a loaded
+// machine), and less under pressure. Time in which the server itself was blocked never counts against a
+// client.
 import { once } from 'node:events';
 import { connect, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,7 +1,8 @@
 // The token: required everywhere except /healthz, accepted as Bearer or as a Basic password, never printed.
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { requireToken } from '../../../server/http/auth.ts';
+import { accessControl } from '../../../server/access/access-control.ts';
+import { ROOT } from '../../../server/access/identity.ts';
 import { contentOf } from '../../store/content.ts';
 import { ask, codeIn, pathOf, testServer } from '../rig.ts';
 
@@ -14,12 +15,12 @@ function basic(user: string, password: string): string {
 }
 
 describe('the token check', () => {
-  const tokenCheck = requireToken(TOKEN);
+  const access = accessControl({ token: TOKEN });
 
   test.each([`Bearer ${TOKEN}`, `bearer  ${TOKEN}`, basic('', TOKEN), basic('anybody', TOKEN)])(
     'admits %s',
     (header) => {
-      expect(tokenCheck.accepts(header)).toBe(true);
+      expect(access.ofHeader(header)).toBe(ROOT);
     },
   );
 
@@ -38,15 +39,15 @@ describe('the token check', () => {
     Buffer.from(TOKEN).toString('base64'),
     `Digest ${TOKEN}`,
   ])('refuses %s', (header) => {
-    expect(tokenCheck.accepts(header)).toBe(false);
+    expect(access.ofHeader(header)).toBeUndefined();
   });
 
   test('accepts a password that contains a colon', () => {
-    expect(requireToken('a:b').accepts(basic('user', 'a:b'))).toBe(true);
+    expect(accessControl({ token: 'a:b' }).ofHeader(basic('user', 'a:b'))).toBe(ROOT);
   });
 
   test('does not expose the token as text or JSON', () => {
-    expect(JSON.stringify(tokenCheck) + String(tokenCheck)).not.toContain(TOKEN);
+    expect(JSON.stringify(access) + String(access)).not.toContain(TOKEN);
   });
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { ownHostsOnly } from '../../../server/http/host-check.ts';
 import { contentOf } from '../../store/content.ts';
+import { identity } from '../access/identities.ts';
 import { PATHS, reapiClient } from '../protocols/reapi/rig.ts';
 import { ask, codeIn, type Method, pathOf, RawConnection, type TestServer, testServer } from '../rig.ts';
 
@@ -115,6 +116,19 @@ describe('a server without a token', () => {
     const typed = { 'sec-fetch-site': 'none' };
     expect(await ask(`${server.url}/`, 'GET', { headers: typed })).toMatchObject({ status: 200 });
   });
+});
+
+test('a page of another origin does not act as the anonymous identity', async () => {
+  const anonymous = identity('anonymous', { namespace: 'acme/open' });
+  const server = await testServer({ identities: { identify: () => undefined, anonymous } });
+  const foreign = { origin: 'https://example.org' };
+  const put = (headers: Record<string, string>) => ask(server.url + PATH, 'PUT', { body: BYTES, headers });
+  expect(await put(foreign)).toMatchObject({ status: 403 });
+  expect(await put({ 'sec-fetch-site': 'cross-site' })).toMatchObject({ status: 403 });
+  expect(await ask(server.url + PATH)).toMatchObject({ status: 404 });
+  expect(await put({})).toMatchObject({ status: 200 });
+  const client = await reapiClient(server.url, foreign);
+  expect((await client.grpc.call(PATHS.capabilities, Buffer.alloc(0))).status).toBe('PERMISSION_DENIED');
 });
 
 test('a server with a token, or a read-only one, accepts any Host', async () => {

@@ -6,6 +6,7 @@ import { digestOf } from '../../../core/digest.ts';
 import { VERSION } from '../../../core/version.ts';
 import { SETTINGS } from '../../../server/pages/front-page.ts';
 import { addressOf, contentOf, putOne, resultNaming } from '../../store/content.ts';
+import { identity, MAIN, sourceOf } from '../access/identities.ts';
 import { ask, pathOf, RawConnection, testServer } from '../rig.ts';
 
 describe('the front page', () => {
@@ -68,6 +69,17 @@ describe('/status', () => {
     expect(insider.body.toString()).toContain('/a/folder');
   });
 
+  test('shows a token of one namespace nothing of the server’s folder, and not its counts', async () => {
+    const admin = identity('admin', { namespace: 'acme', rights: 'stats,admin' });
+    const server = await testServer({ storeFolder: '/a/folder', identities: sourceOf(MAIN, admin) });
+    const as = (name: string, page: string) =>
+      ask(`${server.url}/${page}`, 'GET', { headers: { authorization: `Bearer ${name}` } });
+    expect((await as('main', 'status')).body.toString()).not.toContain('/a/folder');
+    expect((await as('admin', 'status')).body.toString()).toContain('/a/folder');
+    expect(await as('main', 'metrics')).toMatchObject({ status: 403 });
+    expect(await as('admin', 'metrics')).toMatchObject({ status: 200 });
+  });
+
   test('does not show the folder to the network if there is no token', async () => {
     const server = await testServer({ host: '0.0.0.0', readOnly: true, storeFolder: '/a/folder' });
     const { body } = await ask(`http://127.0.0.1:${server.port}/status`);
@@ -99,6 +111,12 @@ test('/metrics counts requests, hits, misses, bytes and the store’s own figure
   await ask(`${server.url}/ac/${key}`, 'PUT', { body: resultNaming(digestOf(bytes)) });
   const other = await putOne(server.store, contentOf('other', 10));
   await ask(`${server.url}/ac/${key}`, 'PUT', { body: resultNaming(other) });
+  for (const text of ['one', 'one', 'another'])
+    await server.store.results.put(
+      addressOf('replaced'),
+      resultNaming(await putOne(server.store, Buffer.from(text))),
+      { replace: true },
+    );
   await ask(`${server.url}/nowhere`, 'DELETE');
   const page = (await ask(`${server.url}/metrics`)).body.toString();
   const resultBytes = resultNaming(digestOf(bytes)).length + resultNaming(other).length;
@@ -115,6 +133,7 @@ test('/metrics counts requests, hits, misses, bytes and the store’s own figure
     `assay_received_bytes_total ${1000 + resultBytes}\n`,
     'assay_sent_bytes_total 1000\n',
     'assay_store_events_total{event="diverged"} 1',
+    'assay_store_events_total{event="replaced"} 1',
     `assay_info{version="${VERSION}"} 1`,
     'process_cpu_user_seconds_total ',
     'process_resident_memory_bytes ',

@@ -191,6 +191,20 @@ describe('a cache entry', () => {
     },
   );
 
+  test('is not finalized by a server that has restarted since, and can be saved again at once', async () => {
+    const store = openMemoryStore();
+    const first = await testServer({ store });
+    await ask(await uploadUrl(first, 'key'), 'PUT', { headers: BLOB, body: Buffer.from('first') });
+    // Another object over the same content, as after a restart: reservations belong to the object.
+    const second = await testServer({ store: { ...store } });
+    const answer = await finalize(second, 'key', 5);
+    expect(refused(answer)).toEqual([404, 'not_found']);
+    expect(json(answer).msg).toContain('no upload since the server started; save it again');
+    expect(await restore(second, 'key', ['k'])).toBeUndefined();
+    await save(second, 'key', Buffer.from('second'));
+    expect((await restore(second, 'key'))?.bytes.toString()).toBe('second');
+  });
+
   test('whose upload broke off does not exist', async () => {
     const server = await testServer();
     const url = new URL(await uploadUrl(server, 'key'));

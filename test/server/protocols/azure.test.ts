@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { STORE } from '../../../store/limits.ts';
 import { contentOf } from '../../store/content.ts';
+import { EVERYBODY } from '../access/identities.ts';
 import { ask, testServer } from '../rig.ts';
 import { describeOpaque } from './contract.ts';
 
@@ -34,6 +35,22 @@ describe('Azure’s protocol', () => {
       status: 201,
     });
     expect((await ask(url)).body.equals(Buffer.concat(blocks))).toBe(true);
+  });
+
+  test('takes the blocks of the own namespace alone', async () => {
+    const server = await testServer({ identities: EVERYBODY });
+    const put = (name: string, query: string, body: string) =>
+      ask(`${server.url}${BLOB}?comp=${query}`, 'PUT', {
+        headers: { authorization: `Bearer ${name}` },
+        body: Buffer.from(body),
+      });
+    for (const id of ['YQ', 'Yg'])
+      expect(await put('main', `block&blockid=${id}`, 'of main')).toMatchObject({ status: 201 });
+    expect(await put('pull', 'block&blockid=YQ', 'of the pull request')).toMatchObject({ status: 201 });
+    const list = '<BlockList><Latest>YQ</Latest><Latest>Yg</Latest></BlockList>';
+    const mixed = await put('pull', 'blocklist', list);
+    expect([mixed.status, mixed.body.toString()]).toEqual([409, expect.stringContaining('not uploaded')]);
+    expect(await put('main', 'blocklist', list)).toMatchObject({ status: 201 });
   });
 
   test('refuses a list that names one block more than 64 times', async () => {

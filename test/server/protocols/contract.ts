@@ -8,6 +8,7 @@ import { STORE } from '../../../store/limits.ts';
 import { openMemoryStore } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { contentOf } from '../../store/content.ts';
+import { EVERYBODY } from '../access/identities.ts';
 import { ask, largeBlob, putHead, RawConnection, testServer } from '../rig.ts';
 
 export interface OpaqueProtocol {
@@ -23,6 +24,8 @@ export interface OpaqueProtocol {
   readonly stored: number;
   /** The outcome of a second content under the same key. */
   readonly second: { readonly status: number; readonly stays: 'first' | 'second' };
+  /** The status of a PUT that is not allowed, for a tool that fails the build otherwise. By default 403. */
+  readonly denied?: number;
 }
 
 const TOKEN = 'a-long-token-0123456789';
@@ -37,6 +40,7 @@ export function describeOpaque({
   astray,
   stored,
   second,
+  denied = 403,
 }: OpaqueProtocol): void {
   describe(`an artifact by ${name}`, () => {
     test.each(Object.entries(SIZES))('that is %s is returned', async (kind, size) => {
@@ -49,6 +53,56 @@ export function describeOpaque({
       expect(got).toMatchObject(head);
       expect(got.body.equals(bytes)).toBe(true);
       expect(await ask(server.url + path, 'HEAD')).toMatchObject({ ...head, body: Buffer.alloc(0) });
+    });
+
+    describe('that a token’s namespace holds', () => {
+      const as = (name: string) => ({ authorization: `Bearer ${name}` });
+      const put = (url: string, name: string, body: Buffer) =>
+        ask(url + path, 'PUT', { body, headers: as(name) });
+      const get = (url: string, name: string) => ask(url + path, 'GET', { headers: as(name) });
+
+      test('is read by a pull request, which is told where it was found', async () => {
+        const { url } = await testServer({ identities: EVERYBODY });
+        const bytes = contentOf('of main', SIZES.small);
+        expect(await put(url, 'main', bytes)).toMatchObject({ status: stored });
+        const found = await get(url, 'pull');
+        expect(found).toMatchObject({ status: 200, headers: { 'assay-namespace': 'acme/app/main' } });
+        expect(found.body.equals(bytes)).toBe(true);
+      });
+
+      test('is never written by a pull request', async () => {
+        const { url } = await testServer({ identities: EVERYBODY });
+        expect(await put(url, 'pull', contentOf('of the pull request', 100))).toMatchObject({
+          status: stored,
+        });
+        expect(await get(url, 'main')).toMatchObject({ status: 404 });
+        expect(await get(url, 'sibling')).toMatchObject({ status: 404 });
+        const bytes = contentOf('of main', 101);
+        expect(await put(url, 'main', bytes)).toMatchObject({ status: stored });
+        expect((await get(url, 'main')).body.equals(bytes)).toBe(true);
+        expect((await get(url, 'sibling')).body.equals(bytes)).toBe(true);
+        const own = await get(url, 'pull');
+        expect(own.headers).toMatchObject({ 'assay-namespace': 'acme/app/pr/1' });
+        expect(own.body).toHaveLength(100);
+      });
+
+      test('is hidden from another tenant', async () => {
+        const { url } = await testServer({ identities: EVERYBODY });
+        await put(url, 'main', contentOf('of main', SIZES.small));
+        expect(await get(url, 'other')).toMatchObject({ status: 404 });
+      });
+
+      test('takes what the token’s rights allow, and nothing without a token', async () => {
+        const { url } = await testServer({ identities: EVERYBODY });
+        const bytes = contentOf('by the writer', SIZES.small);
+        expect(await put(url, 'reader', bytes)).toMatchObject({ status: denied });
+        expect(await get(url, 'reader')).toMatchObject({ status: 404 });
+        expect(await put(url, 'writer', bytes)).toMatchObject({ status: stored });
+        expect(await get(url, 'writer')).toMatchObject({ status: 403 });
+        expect((await get(url, 'reader')).body.equals(bytes)).toBe(true);
+        expect(await get(url, 'nobody')).toMatchObject({ status: 401 });
+        expect(await ask(url + path)).toMatchObject({ status: 401 });
+      });
     });
 
     test('is found only under its own key in its own namespace', async () => {
@@ -184,7 +238,9 @@ export function describeOpaque({
 
     test('is refused by a read-only server', async () => {
       const server = await testServer({ readOnly: true });
-      expect(await ask(server.url + path, 'PUT', { body: Buffer.alloc(9) })).toMatchObject({ status: 403 });
+      expect(await ask(server.url + path, 'PUT', { body: Buffer.alloc(9) })).toMatchObject({
+        status: denied,
+      });
       expect(await ask(server.url + path)).toMatchObject({ status: 404 });
     });
 

@@ -1,7 +1,7 @@
 // The protocols that are GET, HEAD and PUT of a key: their paths, and their answer to a second content.
 import { expect, test } from 'vitest';
 import { contentOf } from '../../store/content.ts';
-import { ask, largeBlob, storeWith, testServer } from '../rig.ts';
+import { ask, largeBlob, RawConnection, storeWith, testServer } from '../rig.ts';
 import { describeOpaque } from './contract.ts';
 
 const HEX = '0123456789abcdef';
@@ -15,6 +15,7 @@ describeOpaque({
   astray: ['/gradle/', `/gradle/${HEX}`, `/gradle/team//${HEX}${HEX}`, '/gradle/team/%2e'],
   stored: 200,
   second: { status: 200, stays: 'first' },
+  denied: 202,
 });
 
 describeOpaque({
@@ -41,6 +42,7 @@ describeOpaque({
   astray: ['/rush/', '/rush/a%20b', '/rush/a//b'],
   stored: 200,
   second: { status: 200, stays: 'first' },
+  denied: 202,
 });
 
 describeOpaque({
@@ -96,6 +98,42 @@ test('Rush may send the bare token as Authorization', async () => {
 test('Nx gets a refusal as plain text', async () => {
   const server = await testServer({ token: 'a-long-token-0123456789' });
   const answer = await ask(`${server.url}/v1/cache/1`);
-  expect(answer).toMatchObject({ status: 401, headers: { 'content-type': 'text/plain; charset=utf-8' } });
+  expect(answer).toMatchObject({ status: 401, headers: { 'content-type': 'text/plain' } });
   expect(answer.body.toString()).toContain('ASSAY_UNAUTHORIZED');
 });
+
+/** These tools fail the build, or stop reading, if they lose the response. */
+const DENIED = [
+  ['Rush', '/rush/key', 202],
+  ['Gradle', `/gradle/${HEX}${HEX}`, 202],
+  ['Nx', '/v1/cache/1', 403],
+] as const;
+
+test.each(DENIED)(
+  '%s gets the response to a denied PUT after it has sent the body',
+  async (_tool, path, status) => {
+    const server = await testServer({ readOnly: true });
+    const connection = await RawConnection.to(server);
+    const half = 'x'.repeat(100_000);
+    connection.send(`PUT ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 200000\r\n\r\n${half}`);
+    expect(await ask(`${server.url}${path}`)).toMatchObject({ status: 404 });
+    expect(connection.received.toString()).toBe('');
+    connection.send(half);
+    const response = await connection.until('ASSAY_READ_ONLY');
+    expect(response).toContain(`HTTP/1.1 ${status} `);
+    expect(response).toContain('assay-outcome: denied');
+    connection.send(`HEAD ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+    expect(await connection.until('404 Not Found')).toBeDefined();
+  },
+);
+
+test.each(DENIED)(
+  '%s need not send the body of a denied PUT if it asks first',
+  async (_tool, path, status) => {
+    const server = await testServer({ readOnly: true });
+    const connection = await RawConnection.to(server);
+    const head = `PUT ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 200000\r\nExpect: 100-continue\r\n\r\n`;
+    connection.send(head);
+    expect(await connection.until('ASSAY_READ_ONLY')).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  },
+);

@@ -1,6 +1,7 @@
 // Reservations of entries of GitHub's cache, with a clock that the test sets.
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
 import { Reservations } from '../../../server/protocols/actions/reservations.ts';
 
 const LIMITS = { reservationMs: 100, signedUrlMs: 1000, maxReservations: 2 };
@@ -9,7 +10,8 @@ const [ENTRY, OTHER, THIRD] = ['a', 'b', 'c'].map((text) => digestOf(Buffer.from
 function reservations() {
   const clock = { ms: 0 };
   const all = new Reservations(LIMITS, () => clock.ms);
-  const reserve = (entry = ENTRY ?? expect.fail()) => all.reserve(entry);
+  const reserve = (entry = ENTRY ?? expect.fail(), owner = 'acme/app/main') =>
+    all.reserve(entry, parseNamespace(owner));
   const idsOf = (entry = ENTRY ?? expect.fail()) => all.uploadIdsOf(entry);
   return { all, clock, reserve, idsOf, entry: ENTRY ?? expect.fail() };
 }
@@ -55,4 +57,15 @@ test('the number of reservations is bounded, and idle ones are replaced first', 
   expect(() => reserve(THIRD)).toThrow('ASSAY_TOO_MANY_UPLOADS');
   clock.ms = 100;
   expect(reserve(THIRD)).toBeDefined();
+});
+
+test('a namespace that has the most reservations loses its oldest one to another namespace', () => {
+  const { reserve, idsOf } = reservations();
+  const pull = 'acme/app/pr/1';
+  reserve(ENTRY, pull);
+  const newer = reserve(OTHER, pull);
+  const ofMain = reserve(THIRD);
+  expect([idsOf(), idsOf(OTHER), idsOf(THIRD)]).toEqual([[], [newer], [ofMain]]);
+  for (const owner of [pull, 'acme/app/main', 'rival'])
+    expect(() => reserve(ENTRY, owner)).toThrow('ASSAY_TOO_MANY_UPLOADS');
 });

@@ -1,12 +1,14 @@
-// S3 as sccache 0.17 uses it. A second signer, written for these tests from the specification,
-// makes the signatures. It shares no code with the server's verifier, and is checked against
-// the specification's own example.
-import { createHash, createHmac } from 'node:crypto';
+// S3 as sccache 0.17 uses it. A second signer (s3-signer.ts) makes the signatures. It is checked
+// against the specification's own example.
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { accessControl } from '../../../server/access/access-control.ts';
+import { ROOT } from '../../../server/access/identity.ts';
 import { signatureCheck } from '../../../server/protocols/s3/signature.ts';
 import { contentOf } from '../../store/content.ts';
 import { type Answer, ask, type Method, testServer } from '../rig.ts';
 import { describeOpaque } from './contract.ts';
+import { type S3Signing, signedForS3 } from './s3-signer.ts';
 
 const PATH = `/s3/bucket/prefix/a/8/d/a8d${'0'.repeat(61)}`;
 const KEYS = { accessKey: 'AKIDEXAMPLE', secretKey: 'a-secret-key-0123456789' };
@@ -28,41 +30,9 @@ describeOpaque({
   second: { status: 200, stays: 'second' },
 });
 
-interface Signing {
-  readonly keys?: typeof KEYS;
-  readonly time?: Date;
-  readonly payload?: string;
-  readonly signedPath?: string;
-}
-
 /** Signs by AWS Signature Version 4. */
-function signed(method: Method, url: string, signing: Signing = {}): Record<string, string> {
-  const { keys = KEYS, time = new Date(), payload = 'UNSIGNED-PAYLOAD' } = signing;
-  const { host, pathname, search } = new URL(url);
-  const stamp = time.toISOString().replace(/[-:]|\.\d+/g, '');
-  const scope = `${stamp.slice(0, 8)}/us-east-1/s3/aws4_request`;
-  const request = [
-    method,
-    signing.signedPath ?? pathname,
-    search.slice(1),
-    `host:${host}`,
-    `x-amz-content-sha256:${payload}`,
-    `x-amz-date:${stamp}`,
-    '',
-    'host;x-amz-content-sha256;x-amz-date',
-    payload,
-  ].join('\n');
-  const hashed = createHash('sha256').update(request).digest('hex');
-  let key: Buffer = Buffer.from(`AWS4${keys.secretKey}`);
-  for (const part of scope.split('/')) key = createHmac('sha256', key).update(part).digest();
-  const signature = createHmac('sha256', key)
-    .update(`AWS4-HMAC-SHA256\n${stamp}\n${scope}\n${hashed}`)
-    .digest('hex');
-  return {
-    'x-amz-date': stamp,
-    'x-amz-content-sha256': payload,
-    authorization: `AWS4-HMAC-SHA256 Credential=${keys.accessKey}/${scope}, SignedHeaders=host;x-amz-content-sha256;x-amz-date, Signature=${signature}`,
-  };
+function signed(method: Method, url: string, signing: Partial<S3Signing> = {}): Record<string, string> {
+  return signedForS3(method, url, { keys: KEYS, ...signing });
 }
 
 function s3CodeIn({ body }: Answer): string | undefined {
@@ -72,7 +42,8 @@ function s3CodeIn({ body }: Answer): string | undefined {
 describe('an S3 signature', () => {
   /** "GET Object" in Amazon's documentation of Signature Version 4. */
   test('equals the example of the specification', () => {
-    const tokenCheck = signatureCheck(
+    const signatures = signatureCheck(
+      accessControl({}),
       { accessKey: 'AKIAIOSFODNN7EXAMPLE', secretKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' },
       () => Date.parse('2013-05-24T00:00:00Z'),
     );
@@ -85,8 +56,8 @@ describe('an S3 signature', () => {
         'AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
     };
     const request = (url: string) => ({ method: 'GET', url, headers });
-    expect(tokenCheck.accepts(request('/test.txt'))).toBe(true);
-    expect(tokenCheck.accepts(request('/test.txs'))).toBe(false);
+    expect(signatures.identify(request('/test.txt'))).toBe(ROOT);
+    expect(signatures.identify(request('/test.txs'))).toBeUndefined();
   });
 
   test('is accepted with an unsigned payload or with the signed one', async () => {
@@ -135,7 +106,7 @@ describe('an S3 signature', () => {
     expect(await ask(url, 'GET', { headers: signed('GET', url) })).toMatchObject({ status: 404 });
   });
 
-  test.each<[string, Signing]>([
+  test.each<[string, Partial<S3Signing>]>([
     ['by another secret', { keys: { ...KEYS, secretKey: 'another' } }],
     ['by another key', { keys: { ...KEYS, accessKey: 'ANOTHER' } }],
     ['of an hour ago', { time: new Date(Date.now() - 3_600_000) }],

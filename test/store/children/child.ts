@@ -13,7 +13,10 @@ export class Child {
   readonly #exit: Promise<unknown[]>;
   readonly #lines: AsyncIterator<string>;
 
-  constructor(script: 'putter' | 'answerer' | 'evictor', ...args: readonly (string | number)[]) {
+  constructor(
+    script: 'putter' | 'answerer' | 'evictor' | 'opener' | 'sharer' | 'reader',
+    ...args: readonly (string | number)[]
+  ) {
     this.#process = spawn(
       process.execPath,
       [join(import.meta.dirname, `${script}.ts`), ...args.map(String)],

@@ -20,3 +20,14 @@ export function resultOf(seed: number, number: number): { address: ResultAddress
   const named = [number, Math.max(0, number - 1)].map((one) => digestOf(blobOf(seed, one)));
   return { address: addressOf(`${seed}/${number}`), bytes: resultNaming(...named) };
 }
+
+const TENANTS = 3;
+
+export function tenantsOf(prefix: string): string[] {
+  return Array.from({ length: TENANTS }, (_, index) => `${prefix}${index}`);
+}
+
+/** Two of the three put the blob of that number. */
+export function tenantsWith(prefix: string, number: number): string[] {
+  return [number, number + 1].map((index) => `${prefix}${index % TENANTS}`);
+}

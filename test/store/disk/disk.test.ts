@@ -31,6 +31,8 @@ import {
 } from '../content.ts';
 import { type Backend, describeStore } from '../contract.ts';
 import { describeLabels } from '../contract-labels.ts';
+import { describeReview } from '../contract-review.ts';
+import { describeTenants } from '../contract-tenants.ts';
 import { describeUploads } from '../contract-uploads.ts';
 import { filesIn, makeFolder, removeFolder, useFolders } from '../folders.ts';
 
@@ -42,7 +44,7 @@ const backend: Backend = {
   async open(onEvent) {
     const directory = makeFolder();
     const store = await openDiskStore({ directory, onEvent });
-    const index = Index.open(join(directory, 'v4/index'));
+    const index = Index.open(join(directory, 'v5/index'));
     const ticks = new LogicalClock(index.tables, uptimeClock(), STORE.leaseMs);
     return {
       store,
@@ -65,6 +67,8 @@ const backend: Backend = {
 describeStore(backend);
 describeUploads(backend);
 describeLabels(backend);
+describeTenants(backend);
+describeReview(backend);
 
 describe('on disk', () => {
   const { folder, open } = useFolders();
@@ -128,7 +132,7 @@ describe('on disk', () => {
   test('I4: a removal of an earlier generation does not remove a later one', async () => {
     const directory = folder();
     const store = await open({ directory });
-    const index = Index.open(join(directory, 'v4/index'));
+    const index = Index.open(join(directory, 'v5/index'));
     const bytes = contentOf('twice', SMALL);
     const { hash } = await putOne(store, bytes);
     const earlier = index.find(hash)?.generation ?? Number.NaN;
@@ -142,7 +146,7 @@ describe('on disk', () => {
   test('a blob that is removed while it is sent again is not reported as stored', async () => {
     const directory = folder();
     const store = await open({ directory });
-    const index = Index.open(join(directory, 'v4/index'));
+    const index = Index.open(join(directory, 'v5/index'));
     const bytes = contentOf('large', LARGE);
     const { hash } = digestOf(bytes);
     await putAll(store, bytes);
@@ -163,17 +167,17 @@ describe('a folder', () => {
   test('that does not exist is created, with its parents', async () => {
     const directory = join(folder(), 'a/b/c');
     await putAll(await open({ directory }), contentOf('small', SMALL));
-    expect(readdirSync(directory)).toEqual(['v4']);
+    expect(readdirSync(directory)).toEqual(['v5']);
   });
 
   test('with a store of another version is refused with a clear message, and not changed', async () => {
     const directory = folder();
-    mkdirSync(join(directory, 'v5/index'), { recursive: true });
+    mkdirSync(join(directory, 'v6/index'), { recursive: true });
     await expect(openDiskStore({ directory })).rejects.toMatchObject({
       code: 'ASSAY_STORE_VERSION',
-      detail: expect.stringMatching(/format v5; this Assay reads and writes v4$/),
+      detail: expect.stringMatching(/format v6; this Assay reads and writes v5$/),
     });
-    expect(readdirSync(directory)).toEqual(['v5']);
+    expect(readdirSync(directory)).toEqual(['v6']);
   });
 
   test('that is a file is refused', async () => {
@@ -197,7 +201,7 @@ describe('a folder', () => {
     ['a few bytes', Buffer.alloc(10)],
   ])('whose index is %s is refused, and the process survives', async (_, bytes) => {
     const directory = folder();
-    const index = join(directory, 'v4/index');
+    const index = join(directory, 'v5/index');
     mkdirSync(index, { recursive: true });
     writeFileSync(join(index, 'data.mdb'), bytes);
     await expect(openDiskStore({ directory })).rejects.toMatchObject({ code: 'ASSAY_STORE_FAULT' });
@@ -207,7 +211,7 @@ describe('a folder', () => {
     const directory = folder();
     const store = await openDiskStore({ directory });
     await store.close();
-    const path = join(directory, 'v4/index/data.mdb');
+    const path = join(directory, 'v5/index/data.mdb');
     const bytes = readFileSync(path);
     const pageSize = bytes.readUInt32LE(48);
     bytes.fill(0, pageSize, pageSize + 100);
@@ -219,15 +223,15 @@ describe('a folder', () => {
     'where %s is a folder is refused, and the process survives',
     async (name) => {
       const directory = folder();
-      mkdirSync(join(directory, 'v4/index', name), { recursive: true });
+      mkdirSync(join(directory, 'v5/index', name), { recursive: true });
       await expect(openDiskStore({ directory })).rejects.toMatchObject({ code: 'ASSAY_STORE_FAULT' });
     },
   );
 
   test('where a process was killed before the first byte of the index becomes a new store', async () => {
     const directory = folder();
-    mkdirSync(join(directory, 'v4/index'), { recursive: true });
-    writeFileSync(join(directory, 'v4/index/data.mdb'), '');
+    mkdirSync(join(directory, 'v5/index'), { recursive: true });
+    writeFileSync(join(directory, 'v5/index/data.mdb'), '');
     const bytes = contentOf('first', SMALL);
     const store = await open({ directory });
     await putAll(store, bytes);
@@ -244,9 +248,9 @@ describe('files of dead processes', () => {
     const events: StoreEvent[] = [];
     const store = await openDiskStore({ directory, now, onEvent: (event) => events.push(event) });
     const { hash } = digestOf(bytes);
-    const shard = join(directory, 'v4/files', hash.slice(0, 2));
+    const shard = join(directory, 'v5/files', hash.slice(0, 2));
     mkdirSync(shard, { recursive: true });
-    const strays = [join(directory, 'v4/staging/left'), join(shard, `${hash}-${'0'.repeat(12)}`)];
+    const strays = [join(directory, 'v5/staging/left'), join(shard, `${hash}-${'0'.repeat(12)}`)];
     for (const path of strays) {
       writeFileSync(path, 'left');
       utimesSync(path, 1_000_000, 1_000_000);

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { VERSION } from '../../../store/disk/fs/layout.ts';
 import { openDiskStore } from '../../../store/open.ts';
-import { ADDRESS, LABEL, LARGE, RESULT, SMALL } from '../../fixtures/content.ts';
+import { ADDRESS, LABEL, LARGE, RESULT, SMALL, TENANT, WRITER } from '../../fixtures/content.ts';
 import { Workshop } from '../../rig/assay.ts';
 import { readFrom } from '../content.ts';
 import { useFolders } from '../folders.ts';
@@ -20,6 +20,8 @@ test('this version has a fixture', () => {
 });
 
 describe.each(versions)('a store written by %s', (version) => {
+  const hasTenants = Number(version.slice(1)) >= 5;
+
   function copy(): string {
     const directory = join(folder(), 'store');
     cpSync(join(FIXTURES, `store-${version}`), directory, { recursive: true });
@@ -34,14 +36,22 @@ describe.each(versions)('a store written by %s', (version) => {
     const store = await openDiskStore({ directory });
     for (const bytes of [SMALL, LARGE])
       expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
-    expect((await store.results.get(ADDRESS))?.bytes.equals(RESULT)).toBe(true);
+    const stored = await store.results.get(ADDRESS);
+    expect(stored?.bytes.equals(RESULT)).toBe(true);
+    expect(stored?.writer).toEqual(hasTenants ? WRITER : undefined);
+    const digests = [digestOf(SMALL), digestOf(LARGE)];
+    const missing = await store.tenant(TENANT).blobs.missing(digests);
+    expect(missing).toEqual(hasTenants ? digests.slice(1) : digests);
     const { namespace, key } = ADDRESS;
     const labelled = await store.labels.newest(namespace, ['fixture-']);
     expect(labelled).toEqual(version === 'v1' ? undefined : { label: LABEL, key });
     await store.blobs.put(digestOf(Buffer.from('new')), Buffer.from('new'));
+    await store.tenant(TENANT).blobs.put(digestOf(LARGE), LARGE);
     await store.close();
+    expect(readdirSync(directory).filter((name) => name.startsWith('v'))).toEqual([VERSION]);
     const again = await openDiskStore({ directory });
     expect((await readFrom(again, digestOf(Buffer.from('new'))))?.toString()).toBe('new');
+    expect((await readFrom(again.tenant(TENANT), digestOf(LARGE)))?.equals(LARGE)).toBe(true);
     await again.close();
   });
 

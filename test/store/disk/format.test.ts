@@ -7,21 +7,30 @@ import { fileName, filePath, parseFileName } from '../../../store/disk/fs/layout
 import {
   ageKeyOf,
   BLOB_AGE,
+  belongsTo,
   contentKeyOf,
   decodeAge,
   decodeChecksums,
   decodeLabel,
   decodePresence,
   decodeResult,
+  decodeTenantNumber,
   decodeUpload,
+  EVERYONE,
   encodeChecksums,
   encodeLabel,
   encodePresence,
   encodeResult,
+  encodeTenantNumber,
   encodeUpload,
   labelKeyOf,
+  MAX_TENANTS,
+  NOBODY,
   RESULT_AGE,
   resultKeyOf,
+  tenantKeyOf,
+  tenantsOf,
+  tickIn,
 } from '../../../store/disk/index/records.ts';
 import { STORE } from '../../../store/limits.ts';
 import { loadChecksum } from '../../../store/shared/checksum.ts';
@@ -32,12 +41,21 @@ const layout = { index: 'index', files: 'files', staging: 'staging', quarantine:
 const checksum = await loadChecksum();
 const checksums = [checksum(Buffer.alloc(STORE.chunkBytes)), checksum(Buffer.from('hello'))];
 const POSITION = 1_800_000_000_000;
-const used = { tick: 258, generation: GENERATION, position: POSITION, checksum: undefined };
+const used = {
+  tick: 258,
+  generation: GENERATION,
+  position: POSITION,
+  checksum: undefined,
+  tenants: tenantsOf(),
+};
 const helloKey = Buffer.from(hello.hash, 'hex');
 const helloContent = contentKeyOf(helloKey, POSITION);
 const resultKey = Buffer.from(keyIn('team/a'), 'hex');
 const labelKey = labelKeyOf({ namespace: parseNamespace('team/a'), label: 'linux-1' });
 const naming = { bytes: Buffer.from('result'), references: [hello] };
+
+const writer = { name: 'main', from: '192.0.2.7', via: 'http', at: POSITION };
+const tenantKey = tenantKeyOf('acme');
 
 const MADE: Readonly<Record<string, string>> = {
   'presence of 5 bytes inside the index': encodePresence({
@@ -57,6 +75,25 @@ const MADE: Readonly<Record<string, string>> = {
     size: 5,
     isFile: false,
     position: 0,
+  }).toString('hex'),
+  'presence of 5 bytes inside the index, of tenants 1 and 258': encodePresence({
+    ...used,
+    size: 5,
+    isFile: false,
+    checksum: checksum(Buffer.from('hello')),
+    tenants: tenantsOf(1, 258),
+  }).toString('hex'),
+  'presence of 3145745 bytes in a file, of tenant 1': encodePresence({
+    ...used,
+    size: 3_145_745,
+    isFile: true,
+    tenants: tenantsOf(1),
+  }).toString('hex'),
+  'key of tenant acme’s number': tenantKey.toString('hex'),
+  'its value, 258': encodeTenantNumber(tenantKey, 258).toString('hex'),
+  'result "result" that names hello, written by main': encodeResult(resultKey, {
+    ...naming,
+    writer,
   }).toString('hex'),
   'key of hello’s content': helloContent.toString('hex'),
   'checksums of 1 MiB of zeros and hello': encodeChecksums(checksums).toString('hex'),
@@ -95,7 +132,7 @@ function flips(bytes: Buffer): Buffer[] {
 
 /** A name, two spaces or more, a value. */
 function vectors(): [string, string][] {
-  const lines = readFileSync(join(import.meta.dirname, 'format-v4.txt'), 'utf8').split('\n');
+  const lines = readFileSync(join(import.meta.dirname, 'format-v5.txt'), 'utf8').split('\n');
   return lines
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => {
@@ -104,7 +141,7 @@ function vectors(): [string, string][] {
     });
 }
 
-describe('format v4', () => {
+describe('format v5', () => {
   test.each(vectors())('%s', (name, value) => {
     expect(MADE[name]).toBe(value);
   });
@@ -121,6 +158,7 @@ describe('format v4', () => {
       generation: GENERATION,
       position: 0,
       checksum: undefined,
+      tenants: tenantsOf(),
     });
   });
 
@@ -148,9 +186,17 @@ describe('format v4', () => {
 
   test('reads what it writes', () => {
     for (const stored of [undefined, 2n ** 64n - 1n]) {
-      const presence = { ...used, size: 2 ** 47, isFile: stored === undefined, checksum: stored };
-      expect(decodePresence(encodePresence(presence), 1)).toEqual(presence);
+      for (const position of stored === undefined ? [0, POSITION] : [POSITION]) {
+        for (const numbers of [[], [1], [1, 2, 3], Array.from({ length: MAX_TENANTS }, (_, at) => at + 1)]) {
+          const tenants = tenantsOf(...numbers);
+          const isFile = stored === undefined;
+          const presence = { ...used, size: 2 ** 47, isFile, position, checksum: stored, tenants };
+          expect(decodePresence(encodePresence(presence), 1)).toEqual(presence);
+        }
+      }
     }
+    for (const number of [1, MAX_TENANTS])
+      expect(decodeTenantNumber(tenantKey, encodeTenantNumber(tenantKey, number))).toBe(number);
     expect(decodeLabel(labelKey, encodeLabel(labelKey, hello.hash))).toBe(hello.hash);
     for (const expected of [{}, hello, { hash: hello.hash }, { size: 5 }]) {
       const upload = { expected: { hash: undefined, size: undefined, ...expected }, committed: 2 ** 40 };
@@ -166,12 +212,59 @@ describe('format v4', () => {
     });
   });
 
+  test('a tick is found only for a tenant that the record names', () => {
+    const numbers = [1, 2, 7, 258, 65_535];
+    for (const tenants of [[], [7], [1, 7], numbers]) {
+      for (const position of [0, POSITION]) {
+        const presence = { ...used, size: 5, isFile: false, position, tenants: tenantsOf(...tenants) };
+        const record = encodePresence(presence);
+        for (const number of numbers) expect(belongsTo(presence, number)).toBe(tenants.includes(number));
+        expect(tickIn(record, 5, EVERYONE)).toBe(258);
+        for (const number of [...numbers, 3, 65_534, NOBODY]) {
+          expect(tickIn(record, 5, number)).toBe(tenants.includes(number) ? 258 : undefined);
+          expect(tickIn(record, 6, number)).toBeUndefined();
+        }
+      }
+    }
+    const ofVersion1 = Buffer.from('00050000000000', 'hex');
+    expect([tickIn(ofVersion1, 5, EVERYONE), tickIn(ofVersion1, 5, 1)]).toEqual([0, undefined]);
+  });
+
+  test('a presence that is cut off anywhere belongs to no tenant that it did not have', () => {
+    const whole = { ...used, size: 5, isFile: false, tenants: tenantsOf(7) };
+    const record = encodePresence(whole);
+    for (let length = 0; length < record.length; length++)
+      for (const number of [1, 2, 3]) expect(tickIn(record.subarray(0, length), 5, number)).toBeUndefined();
+  });
+
+  test('a tenant’s number with a flipped bit in it or in its key is not decoded', () => {
+    const record = encodeTenantNumber(tenantKey, 258);
+    for (const flipped of flips(record)) expect(decodeTenantNumber(tenantKey, flipped)).toBeUndefined();
+    for (const other of flips(tenantKey)) expect(decodeTenantNumber(other, record)).toBeUndefined();
+  });
+
+  test.each([
+    { name: '', from: '', via: '', at: 0 },
+    { name: 'Zoë “CI”', from: '[2001:db8::1]:99', via: 'grpc', at: 2 ** 48 - 1 },
+    { name: 'x'.repeat(300), from: 'y', via: 'z', at: 1 },
+  ])('a result keeps its writer $name', (by) => {
+    for (const references of [[], [hello]]) {
+      const record = encodeResult(resultKey, { ...naming, references, writer: by });
+      const decoded = decodeResult(resultKey, record);
+      expect(decoded?.writer).toEqual(by);
+      expect(decoded?.bytes).toEqual(naming.bytes);
+      expect(decoded?.references.map(({ hash, size }) => ({ hash, size }))).toEqual(references);
+    }
+  });
+
   test('a result with a flipped bit in it or in its key, or cut off anywhere, is not decoded', () => {
-    const record = encodeResult(resultKey, naming);
-    for (const flipped of flips(record)) expect(decodeResult(resultKey, flipped)).toBeUndefined();
-    for (const other of flips(resultKey)) expect(decodeResult(other, record)).toBeUndefined();
-    for (let length = 0; length < record.length; length++) {
-      expect(decodeResult(resultKey, record.subarray(0, length))).toBeUndefined();
+    for (const result of [naming, { ...naming, writer }]) {
+      const record = encodeResult(resultKey, result);
+      for (const flipped of flips(record)) expect(decodeResult(resultKey, flipped)).toBeUndefined();
+      for (const other of flips(resultKey)) expect(decodeResult(other, record)).toBeUndefined();
+      for (let length = 0; length < record.length; length++) {
+        expect(decodeResult(resultKey, record.subarray(0, length))).toBeUndefined();
+      }
     }
   });
 

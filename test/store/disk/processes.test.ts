@@ -28,6 +28,15 @@ test('several processes put the same blobs into one new store at once', async ()
   expect(filesIn(directory, 'staging')).toEqual([]);
 }, 120_000);
 
+test('a process opens a store while the last other one closes it', async () => {
+  const directory = folder();
+  const count = 400;
+  const children = Array.from({ length: 4 }, () => new Child('opener', directory, count));
+  const lines = await Promise.all(children.map((child) => child.remainingLines()));
+  expect(lines).toEqual(children.map(() => [`opened ${count}`]));
+  expect(await Promise.all(children.map((child) => child.exit()))).toEqual(children.map(() => 0));
+}, 120_000);
+
 test('a process sees at once what another one has put', async () => {
   const directory = folder();
   const store = await open({ directory });

@@ -93,7 +93,7 @@ describe.each<Earlier>(['v1', 'v2'])('a store of version %s', (version) => {
     expect((await readFrom(store, digestOf(large)))?.equals(large)).toBe(true);
     expect(await store.results.get(addressOf('old'))).toBeDefined();
     expect(await store.blobs.missing([digestOf(small), digestOf(large)])).toEqual([]);
-    expect(readdirSync(directory)).toEqual(['v4']);
+    expect(readdirSync(directory)).toEqual(['v5']);
   });
 
   test('is counted and evicted like any other', async () => {
@@ -134,6 +134,6 @@ describe.each<Earlier>(['v1', 'v2'])('a store of version %s', (version) => {
 test('a store of a later version is refused with a clear message', async () => {
   const directory = folder();
   await (await openDiskStore({ directory })).close();
-  renameSync(join(directory, 'v4'), join(directory, 'v5'));
+  renameSync(join(directory, 'v5'), join(directory, 'v6'));
   await expect(openDiskStore({ directory })).rejects.toMatchObject({ code: 'ASSAY_STORE_VERSION' });
 });

@@ -32,6 +32,7 @@ test.each([
     get: async () => undefined,
     put: async () => 'stored',
     use: async () => {},
+    replace: async () => true,
   };
   const results = checkingCompleteness(taken, watched, () => {});
   const result = resultWith({ outputDirectories: [named('out', tree)] });

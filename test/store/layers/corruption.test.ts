@@ -32,7 +32,7 @@ const { folder, open } = useFolders();
  * behind.
  */
 function flipInIndex(directory: string, bytes: Buffer, at: number, mask = 1): void {
-  const path = join(directory, 'v4/index/data.mdb');
+  const path = join(directory, 'v5/index/data.mdb');
   const index = readFileSync(path);
   const copies: number[] = [];
   for (let found = index.indexOf(bytes); found >= 0; found = index.indexOf(bytes, found + 1))
@@ -214,7 +214,7 @@ describe('a blob that was read and found intact', () => {
     const digest = digestOf(bytes);
     await loadChecksum();
     const { store, directory, events } = await withHarm([bytes], () => {});
-    const index = Index.open(join(directory, 'v4/index'));
+    const index = Index.open(join(directory, 'v5/index'));
     const { checksum } = index.find(digest.hash) ?? {};
     expect(checksum).toBe((await loadChecksum())(bytes));
     flipInIndex(directory, entryOf(index.find(digest.hash), digest), 32 + 8 + 23);
@@ -228,7 +228,7 @@ describe('a blob that was read and found intact', () => {
     const digest = digestOf(bytes);
     const { store, directory } = await withHarm([bytes], () => {});
     expect((await seenOf(store, digest)).isWhole).toBe(true);
-    const index = Index.open(join(directory, 'v4/index'));
+    const index = Index.open(join(directory, 'v5/index'));
     await index.remove(digest.hash, index.find(digest.hash)?.generation ?? Number.NaN);
     await index.close();
     await putAll(store, bytes);
@@ -266,7 +266,7 @@ test.each([SMALL, STORE.inlineBytes + 1])(
     const store = await open({ directory });
     await loadChecksum();
     await putAll(store, bytes);
-    const index = Index.open(join(directory, 'v4/index'));
+    const index = Index.open(join(directory, 'v5/index'));
     const entryBytes = entryOf(index.find(digest.hash), digest).length - 32;
     for (let bit = 0; bit < entryBytes * 8; bit++) {
       index.refresh();
@@ -292,7 +292,7 @@ test('a put alone repairs a flipped bit in the size of a blob', async () => {
   const directory = folder();
   const store = await open({ directory });
   await putAll(store, bytes);
-  const index = Index.open(join(directory, 'v4/index'));
+  const index = Index.open(join(directory, 'v5/index'));
   flipInIndex(directory, entryOf(index.find(digest.hash), digest), 32 + 8 + 2);
   await index.close();
   expect(await store.blobs.missing([digest])).toEqual([digest]);
@@ -300,6 +300,35 @@ test('a put alone repairs a flipped bit in the size of a blob', async () => {
   expect(await store.blobs.missing([digest])).toEqual([]);
   expect((await readFrom(store, digest))?.equals(bytes)).toBe(true);
 });
+
+test.each([SMALL, STORE.inlineBytes + 1])(
+  'a put of a tenant repairs any flipped bit in the entry of its blob of %i bytes',
+  async (size) => {
+    const bytes = contentOf('entry of tenants', size);
+    const digest = digestOf(bytes);
+    const directory = folder();
+    const store = await open({ directory });
+    const [acme, other] = [store.tenant('acme'), store.tenant('other')];
+    await loadChecksum();
+    for (const view of [acme, other, store.tenant('third')]) await putAll(view, bytes);
+    const index = Index.open(join(directory, 'v5/index'));
+    const entryBytes = entryOf(index.find(digest.hash), digest).length - 32;
+    for (let bit = 0; bit < entryBytes * 8; bit++) {
+      index.refresh();
+      const entry = entryOf(index.find(digest.hash), digest);
+      flipInIndex(directory, entry, 32 + Math.floor(bit / 8), 1 << (bit % 8));
+      const { bytes: seen, isWhole } = await seenOf(acme, digest);
+      if (isWhole) expect(seen.equals(bytes)).toBe(true);
+      expect((await acme.blobs.missing([digest])).length).toBe(isWhole ? 0 : 1);
+      for (const view of [acme, other]) {
+        await putAll(view, bytes);
+        expect(await view.blobs.missing([digest])).toEqual([]);
+        expect((await readFrom(view, digest))?.equals(bytes)).toBe(true);
+      }
+    }
+    await index.close();
+  },
+);
 
 /** As the index has it: the hash, the version as LMDB's binding writes it, and the record. */
 function entryOf(entry: Entry | undefined, { hash }: Digest): Buffer {

@@ -21,6 +21,8 @@ const records: ResultRecords = {
   get: async () => undefined,
   markUsed: async () => {},
   put: async () => true,
+  after: async () => ({ records: [], position: undefined }),
+  remove: async () => true,
 };
 
 test('S5: in a full store reads are answered while writes wait', async () => {
@@ -38,6 +40,7 @@ test('S5: in a full store reads are answered while writes wait', async () => {
   await limited.blobs.touch([digest.hash]);
   await limited.blobs.quarantine(digest.hash, 1, 'damaged');
   expect(await limited.records.get(addressOf('key'))).toBeUndefined();
+  expect(await limited.records.remove(addressOf('key'), result)).toBe(true);
   await limited.records.markUsed(addressOf('key'), result);
   await new Promise((resolve) => setImmediate(resolve));
   expect(isWritten).toBe(false);

@@ -1,25 +1,24 @@
 import { describe, expect, test } from 'vitest';
-import { type Digest, digestOf, type Hash } from '../../../core/digest.ts';
-import { memoryEngine } from '../../../store/memory/engine.ts';
-import { memoryUploads } from '../../../store/memory/uploads.ts';
+import { digestOf, type Hash } from '../../../core/digest.ts';
+import { type KeptBlob, memoryEngine } from '../../../store/memory/engine.ts';
 import { addLayers, openMemoryStore } from '../../../store/open.ts';
-import type { Blobs } from '../../../store/store.ts';
 import { contentOf, putAll, readFrom } from '../content.ts';
 import { type Backend, describeStore } from '../contract.ts';
 import { describeLabels } from '../contract-labels.ts';
+import { describeReview } from '../contract-review.ts';
+import { describeTenants } from '../contract-tenants.ts';
 import { describeUploads } from '../contract-uploads.ts';
 
 const backend: Backend = {
   name: 'the memory store',
   async open(onEvent) {
-    const engine = memoryEngine();
-    const lost = new Set<Hash>();
-    const blobs = losing(engine.blobs, lost);
-    const store = addLayers({ ...engine, blobs, uploads: memoryUploads(blobs) }, onEvent);
+    const kept = new Map<Hash, KeptBlob>();
+    const engine = memoryEngine(kept);
+    const store = addLayers(engine, onEvent);
     return {
       store,
       records: engine.records,
-      lose: async (hash) => void lost.add(hash),
+      lose: async (hash) => void kept.delete(hash),
       dispose: () => store.close(),
     };
   },
@@ -28,23 +27,8 @@ const backend: Backend = {
 describeStore(backend);
 describeUploads(backend);
 describeLabels(backend);
-
-/** The engine can't lose a blob, so this wraps it. */
-function losing(blobs: Blobs, lost: Set<Hash>): Blobs {
-  return {
-    get: async (hash) => (lost.has(hash) ? undefined : blobs.get(hash)),
-    async put(expected, content) {
-      const digest = await blobs.put(expected, content);
-      lost.delete(digest.hash);
-      return digest;
-    },
-    async missing(digests) {
-      const gone = new Set(await blobs.missing(digests));
-      return digests.filter((digest: Digest) => gone.has(digest) || lost.has(digest.hash));
-    },
-    touch: (hashes) => blobs.touch(hashes),
-  };
-}
+describeTenants(backend);
+describeReview(backend);
 
 describe('openMemoryStore', () => {
   test('returns a separate store for each caller', async () => {

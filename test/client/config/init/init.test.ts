@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseDocument } from '../../../../client/config/document.ts';
+import { parseDocument } from '../../../../core/config/document.ts';
 import { Workshop } from '../../../rig/assay.ts';
 import { runSteps } from '../../../rig/graph.ts';
 
@@ -125,7 +125,7 @@ describe('init in a workspace of packages', () => {
     const { ends, summary } = await runSteps(shop, ['build']);
     expect(Object.keys(ends)).toEqual(['lib#build', 'app#build', 'new#build']);
     expect(summary.exitCode).toBe(0);
-    expect(ends['new#build']).toMatchObject({ standing: 'clean', published: true });
+    expect(ends['new#build']).toMatchObject({ status: 'declared', published: true });
   });
 
   test('runs and writes nothing if a package already has a file', async () => {
@@ -287,7 +287,7 @@ test('after init of packages that import each other, an audit finds nothing', as
   add('app', { '@x/ui': '1', '@x/util': '1' }, 'import "@x/ui"; import "@x/util";\n');
   expect((await shop.assay(['init'])).code).toBe(0);
   const { code, stdout } = await shop.assay(['audit', '--all']);
-  expect([code, stdout]).toEqual([0, expect.stringContaining('9 of 9 steps are hermetic')]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('9 of 9 steps use nothing undeclared')]);
 });
 
 test('init writes each uncertainty as a comment beside the step, and prints it', async () => {

@@ -1,5 +1,5 @@
-// `assay gocacheprog` through its protocol. Debian 12 has Go 1.19, which has no GOCACHEPROG, so a driver in the
-// rig follows the go command's source.
+// `assay gocacheprog` through its protocol. Debian 12 has Go 1.19, which has no GOCACHEPROG, so a driver in
+// the rig follows the go command's source.
 import {
   chmodSync,
   existsSync,

@@ -30,7 +30,7 @@ const build = (number: number) => [
 ];
 
 function largeFiles(): string[] {
-  return readdirSync(join(shop.store, 'v4/files'), { recursive: true, withFileTypes: true })
+  return readdirSync(join(shop.store, 'v5/files'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 }
@@ -65,7 +65,7 @@ test('a damaged blob is quarantined and named, is a miss, and the next run repla
   expect(code).toBe(3);
   expect(found).toMatchObject({ damaged: 1, healed: 0, unusableResults: 1, damage: [{ size: 100_001 }] });
   expect(path).toContain(found.damage[0].hash);
-  expect(readdirSync(join(shop.store, 'v4/quarantine'))).toHaveLength(1);
+  expect(readdirSync(join(shop.store, 'v5/quarantine'))).toHaveLength(1);
   const again = await shop.assay(['verify']);
   expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('1 result lacks a blob') });
   expect(again.stdout).toContain('lacks a blob: a miss');

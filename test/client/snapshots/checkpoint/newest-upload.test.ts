@@ -14,7 +14,7 @@ function slowLine() {
         finish = resolve;
       });
     },
-    fellBehind: (...told) => behind.push(told),
+    fellBehind: (...numbers) => behind.push(numbers),
   });
   const end = async (isThere = true) => {
     finish(isThere);

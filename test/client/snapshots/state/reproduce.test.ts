@@ -1,5 +1,5 @@
-// `assay reproduce` checks a tool's guarantee: with the state of an earlier run it gives the result of a clean
-// run.
+// `assay reproduce` checks a tool's guarantee: with the state of an earlier run it gives the result of a
+// clean run.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';

@@ -84,14 +84,14 @@ describe.each(RUNTIME_FORMS)('%s', (form) => {
   test('state reaches the next run, is in no key, and a result made with it is not published', async () => {
     const first = await compile('one', [], { form });
     expect(first.stdout).toBe('knows: \n');
-    expect(first.summary).toMatchObject({ outcome: 'miss', published: true, standing: 'clean' });
+    expect(first.summary).toMatchObject({ outcome: 'miss', published: true, status: 'declared' });
     rmSync(join(shop.workspace, 'cache'), { recursive: true });
     const second = await compile('two', [], { form });
     expect(second.stdout).toBe('knows: one\n');
     expect(second.summary).toMatchObject({
       outcome: 'miss',
       published: false,
-      standing: 'marked',
+      status: 'unproven',
       exitCode: 0,
     });
     expect(second.summary.notPublished).toContain('it was made with the state of an earlier run');
@@ -164,7 +164,7 @@ test('a strict run gives the result of a clean run, even if the compiler’s sta
   expect(out()).toBe('twoone');
   expect(stale.summary.published).toBe(false);
   const strict = await compile('two', ['--hermetic=strict']);
-  expect(strict.summary).toMatchObject({ outcome: 'miss', exitCode: 0, published: true, standing: 'clean' });
+  expect(strict.summary).toMatchObject({ outcome: 'miss', exitCode: 0, published: true, status: 'declared' });
   expect(out()).toBe('two');
   const hit = await compile('two');
   expect(hit.summary).toMatchObject({ outcome: 'hit-local', key: stale.summary.key });
@@ -399,7 +399,7 @@ test('an action of the library can have state', async () => {
     return runAsLibrary({ ...action, workspace: shop.workspace }, { store: shop.store, stdout });
   };
   expect(await run('one')).toMatchObject({ published: true });
-  expect(await run('two')).toMatchObject({ published: false, standing: 'marked' });
+  expect(await run('two')).toMatchObject({ published: false, status: 'unproven' });
   expect(said.join('')).toBe('knows: \nknows: one\n');
 });
 

@@ -22,6 +22,14 @@ export const PYTHON: readonly Case[] = [
     finds: ['net binds 0.0.0.0:*'],
   },
   {
+    name: 'connects to a port at which nobody listens',
+    command: python(
+      'import socket\ns = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()\n' +
+        'try: socket.create_connection(("127.0.0.1", 9), 1)\nexcept OSError: pass',
+    ),
+    finds: ['net 127.0.0.1:9'],
+  },
+  {
     name: 'opens an undeclared file',
     files: { 'conf.json': '{}' },
     outputs: ['out'],
@@ -54,7 +62,7 @@ export const PYTHON: readonly Case[] = [
     files: { 'main.py': 'import helper\n', 'helper.py': 'x = 1\n' },
     inputs: ['main.py'],
     command: ['/usr/bin/python3', 'main.py'],
-    finds: ['list .', 'read helper.py', 'write __pycache__', 'write __pycache__/helper.*.pyc'],
+    finds: ['list .', 'read helper.py'],
   },
   {
     name: 'keeps a file open for reading and writing',
@@ -109,6 +117,49 @@ export const PYTHON: readonly Case[] = [
     command: python(
       'import socket\ns = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()\n' +
         'c = socket.socket(); c.connect(s.getsockname()); s.accept()[0].sendall(b"x"); c.recv(1)',
+    ),
+    finds: [],
+  },
+  {
+    name: 'connects to a server of its own that listens at every address',
+    command: python(
+      'import socket\nfor family, any, at in (socket.AF_INET, "0.0.0.0", "127.0.0.1"), (socket.AF_INET6, "::", "::ffff:127.0.0.1"):\n' +
+        '  if family == socket.AF_INET6 and not socket.has_dualstack_ipv6(): continue\n' +
+        '  s = socket.socket(family); s.bind((any, 0)); s.listen()\n' +
+        '  c = socket.socket(family); c.connect((at, s.getsockname()[1])); s.accept()[0].sendall(b"x"); c.recv(1)',
+    ),
+    finds: [],
+  },
+  {
+    name: 'tries its own port at another address first',
+    command: python(
+      'import socket\ns = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()\nport = s.getsockname()[1]\n' +
+        'for family, at in (socket.AF_INET6, "::1"), (socket.AF_INET, "127.0.0.1"):\n' +
+        '  try: socket.socket(family).connect_ex((at, port))\n' +
+        '  except OSError: pass',
+    ),
+    finds: [],
+  },
+  {
+    name: 'waits for a server that it starts later, by path and by abstract name',
+    command: python(
+      'import os, socket, sys, time\nserver = "import socket, sys\\ns = socket.socket(socket.AF_UNIX); s.bind(eval(sys.argv[1])); s.listen(); s.accept()"\n' +
+        'for name in "own.socket", "\\0assay-corpus-%d" % os.getpid():\n' +
+        '  c = socket.socket(socket.AF_UNIX)\n' +
+        '  assert c.connect_ex(name) != 0\n' +
+        '  child = os.spawnv(os.P_NOWAIT, sys.executable, ["python3", "-I", "-c", server, repr(name)])\n' +
+        '  while c.connect_ex(name) != 0: time.sleep(0.02)\n' +
+        '  os.waitpid(child, 0)\n' +
+        'os.unlink("own.socket")',
+    ),
+    finds: [],
+  },
+  {
+    name: 'sends datagrams to itself',
+    command: python(
+      'import socket\na, b = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "ab"]\n' +
+        'for s in a, b: s.bind(("127.0.0.1", 0))\n' +
+        'a.sendto(b"x", b.getsockname()); b.sendto(b"y", b.recvfrom(1)[1]); a.recv(1)',
     ),
     finds: [],
   },

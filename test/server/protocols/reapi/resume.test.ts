@@ -117,7 +117,7 @@ async function writeAndBreak(resourceName: string, bytes: Buffer): Promise<void>
 
 /** The staging files of writes under way. */
 function staged(): string[] {
-  return readdirSync(join(folder, 'v4', 'staging'));
+  return readdirSync(join(folder, 'v5', 'staging'));
 }
 
 /** The committed size, as soon as the server has noticed the end of the connection. */

@@ -3,12 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../../../core/namespace.ts';
+import { RequestMetadata } from '../../../../core/proto/generated/reapi-services.ts';
 import { GrpcClient } from '../../../rig/grpc.ts';
 import { addressOf, contentOf, directoryOf, resultWith } from '../../../store/content.ts';
 import { TestClock } from '../../connection/test-clock.ts';
 import { storeWith } from '../../rig.ts';
 import { PATHS, ReapiClient, readName, reapiClient, reapiServer, uploadName, writeRequest } from './rig.ts';
 
+const METADATA = 'build.bazel.remote.execution.v2.requestmetadata-bin';
 const MIB = 1024 * 1024;
 const BYTES = contentOf('some bytes', 100);
 const DIGEST = digestOf(BYTES);
@@ -51,6 +53,22 @@ test('a read-only server reports that in its capabilities, and stores nothing', 
     expect(await answer).toMatchObject({ status: 'PERMISSION_DENIED' });
   }
   expect(await client.missing(DIGEST)).toEqual([DIGEST]);
+});
+
+test.each([
+  ['bazel', '4.2.3', true],
+  ['bazel', '5.4.1', true],
+  ['bazel', '6.0.0', false],
+  ['bazel', '10.1.0', false],
+  ['bazel', '', true],
+  ['moon', '2.4.6', false],
+])('a read-only server tells %s %s that it may update: %s', async (toolName, toolVersion, updateEnabled) => {
+  const metadata = { ...RequestMetadata.decode(Buffer.alloc(0)), toolDetails: { toolName, toolVersion } };
+  const header = Buffer.from(RequestMetadata.encode(metadata).finish()).toString('base64');
+  const { client } = await reapiServer({ readOnly: true }, { [METADATA]: header });
+  const { cacheCapabilities } = await client.capabilities();
+  expect(cacheCapabilities?.actionCacheUpdateCapabilities).toMatchObject({ updateEnabled });
+  expect(await client.updateResult(DIGEST, Buffer.alloc(0))).toMatchObject({ status: 'PERMISSION_DENIED' });
 });
 
 describe('client errors', () => {

@@ -39,6 +39,7 @@ async function writeUnordered(tables: Tables, labels: readonly string[]): Promis
 const HITS = {
   get: async () => ({ bytes: Buffer.alloc(0), references: [] }),
   put: async () => 'unchanged' as const,
+  update: async () => {},
 };
 
 async function first(labels: DiskLabels, prefix: string): Promise<string | undefined> {

@@ -32,14 +32,14 @@ test.each([1000, STORE.inlineBytes + 1])(
   async (size) => {
     const { directory, store, outcome } = await setUp();
     const away = folder();
-    renameSync(join(directory, 'v4'), join(away, 'v4'));
+    renameSync(join(directory, 'v5'), join(away, 'v5'));
     await vi.waitUntil(async () => (await outcome(size)) === 'ASSAY_STORE_FAULT', PATIENCE);
     const another = await open({ directory });
     await vi.waitUntil(async () => (await outcome(size)) === 'ASSAY_STORE_FAULT', PATIENCE);
     expect(await putOne(another, contentOf('another', size))).toBeDefined();
     await another.close();
-    rmSync(join(directory, 'v4'), { recursive: true });
-    renameSync(join(away, 'v4'), join(directory, 'v4'));
+    rmSync(join(directory, 'v5'), { recursive: true });
+    renameSync(join(away, 'v5'), join(directory, 'v5'));
     expect(await outcome(size)).toBe('stored');
     const before = contentOf('before', 1000);
     expect((await readFrom(store, digestOf(before)))?.equals(before)).toBe(true);
@@ -48,9 +48,9 @@ test.each([1000, STORE.inlineBytes + 1])(
 
 test('I7: another store in its place is not cleaned up', async () => {
   const { machine, directory, store, outcome } = await setUp();
-  renameSync(join(directory, 'v4'), join(folder(), 'v4'));
+  renameSync(join(directory, 'v5'), join(folder(), 'v5'));
   const { hash } = digestOf(contentOf('of another store', 10));
-  const file = join(directory, 'v4/files', hash.slice(0, 2), `${hash}-0000075bcd15`);
+  const file = join(directory, 'v5/files', hash.slice(0, 2), `${hash}-0000075bcd15`);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, 'of another store');
   await vi.waitUntil(async () => (await outcome(1000)) === 'ASSAY_STORE_FAULT', PATIENCE);

@@ -7,6 +7,7 @@ import { newGeneration } from '../../../../store/disk/index/generation.ts';
 import { Index } from '../../../../store/disk/index/index.ts';
 import { Leases } from '../../../../store/disk/index/leases.ts';
 import { LogicalClock, type Stamp } from '../../../../store/disk/index/logical-clock.ts';
+import { tenantsOf } from '../../../../store/disk/index/records.ts';
 import type { TableName } from '../../../../store/disk/index/tables.ts';
 import type { StoreEvent } from '../../../../store/events.ts';
 import { STORE } from '../../../../store/limits.ts';
@@ -38,7 +39,7 @@ export class TestIndex {
   async add(text: string, isFile = false, stamp: Stamp = this.clock.stamp()): Promise<Hash> {
     const content = contentOf(text, 100);
     const { hash, size } = digestOf(content);
-    const presence = { size, isFile, generation: newGeneration(), checksum: undefined };
+    const presence = { size, isFile, generation: newGeneration(), checksum: undefined, tenants: tenantsOf() };
     await this.index.add(hash, presence, content, stamp);
     return hash;
   }

@@ -33,8 +33,8 @@ test('a consistent store is not changed', async () => {
 test('E5: a file without an entry is counted, and removed when it is found again after a lease', async () => {
   const { machine, store, directory, reconcile, events } = await setUp();
   const { hash } = digestOf(contentOf('stray', 10));
-  const stray = join(directory, 'v4/files', hash.slice(0, 2), `${hash}-0000075bcd15`);
-  const noise = join(directory, 'v4/files/zz');
+  const stray = join(directory, 'v5/files', hash.slice(0, 2), `${hash}-0000075bcd15`);
+  const noise = join(directory, 'v5/files/zz');
   mkdirSync(dirname(stray), { recursive: true });
   writeFileSync(stray, 'stray');
   writeFileSync(noise, 'not ours');

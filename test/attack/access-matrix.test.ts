@@ -1,0 +1,150 @@
+// The access matrix: each kind of identity sends every example of every address with every method. The addresses
+// come from the server's own tables (access/surface.ts), and one rule for each identity says what must hold.
+import { expect, test } from 'vitest';
+import { ERRORS } from '../../core/errors.ts';
+import { showsMark } from './access/content.ts';
+import { GRPC_EXAMPLES } from './access/grpc-examples.ts';
+import { HTTP_EXAMPLES } from './access/http-examples.ts';
+import { GRPC, httpAddresses } from './access/surface.ts';
+import { ANONYMOUS, isWithin, type Reply, World } from './access/world.ts';
+
+const MAIN_NAMESPACE = 'acme/app/main';
+const PULL_NAMESPACE = 'acme/app/pr/1';
+const OTHER_NAMESPACE = 'rival/app/main';
+
+async function worldOfMain(): Promise<World> {
+  const world = await (await World.open()).prepare();
+  world.changes.length = 0;
+  return world;
+}
+
+function showing(replies: readonly Reply[], writer: string): string[] {
+  return replies.filter(({ bytes }) => showsMark(bytes, writer)).map(({ to, status }) => `${to}: ${status}`);
+}
+
+function byRequest(replies: readonly Reply[]): string[] {
+  return replies.map(({ to, status, text }) => `${to} -> ${status} ${text}`);
+}
+
+test('each address of the server has an example, and each example an address', async () => {
+  const addresses = (await httpAddresses()).map(({ name }) => name);
+  expect(Object.keys(HTTP_EXAMPLES).sort()).toEqual(addresses.sort());
+  expect(Object.keys(GRPC_EXAMPLES).sort()).toEqual([...GRPC.keys()].sort());
+});
+
+test.each([ANONYMOUS, 'revoked', 'expired', 'a-stranger'])(
+  '%s gets 401 from everything but the public pages',
+  async (name) => {
+    const world = await worldOfMain();
+    if (name === 'revoked') {
+      expect(showing(await world.readEverything(name), 'main').length).toBeGreaterThan(20);
+      world.revoke(name);
+      world.changes.length = 0;
+    }
+    const before = await world.dump();
+    for (const request of world.requests()) {
+      const reply = await world.send(name, request);
+      const { credential } = request.example;
+      if (request.address.publicMethods.includes(request.method)) {
+        expect(reply, reply.to).toMatchObject({ status: expect.stringMatching(/^[24]/) });
+      } else if (credential === 'signed-url') expect(UNSIGNED, reply.to).toContain(reply.status);
+      else expect(reply, reply.to).toMatchObject({ status: '401' });
+      expect(showsMark(reply.bytes, 'main'), reply.to).toBe(false);
+    }
+    for (const path of GRPC.keys())
+      for (const reply of await world.callsOf(path, name))
+        expect(reply, reply.to).toMatchObject({ status: 'UNAUTHENTICATED' });
+    expect(world.changes).toEqual([]);
+    expect(await world.dump()).toEqual(before);
+  },
+  120_000,
+);
+
+/** For a URL with a wrong signature, and for one whose token has ended. */
+const UNSIGNED = [ERRORS.ASSAY_BAD_TICKET, ERRORS.ASSAY_UNAUTHORIZED].map(({ status }) => String(status));
+
+test('a reader reads what main reads, and changes nothing', async () => {
+  const world = await worldOfMain();
+  const ofMain = new Map((await world.readEverything('main')).map((reply) => [reply.to, reply]));
+  const read = await world.readEverything('reader');
+  for (const { to, status, text } of read)
+    if (!['403', 'PERMISSION_DENIED'].includes(status) && to !== CAPABILITIES)
+      expect({ to, text }).toEqual({ to, text: ofMain.get(to)?.text });
+  expect(showing(read, 'main')).toEqual(showing([...ofMain.values()], 'main'));
+  world.changes.length = 0;
+  const before = await world.dump();
+  await world.sendEverything('reader');
+  expect(world.changes).toEqual([]);
+  expect(await world.dump()).toEqual(before);
+}, 120_000);
+
+/** They say what the identity may do. */
+const CAPABILITIES = '/build.bazel.remote.execution.v2.Capabilities/GetCapabilities 0';
+
+test('a writer gets no byte of content, not even of its own', async () => {
+  const world = await worldOfMain();
+  const replies = await world.sendEverything('writer');
+  expect(showing(replies, 'main')).toEqual([]);
+  expect(world.changes.length).toBeGreaterThan(50);
+  /** REAPI: the response of an update is the result that the request had. */
+  for (const { to, status } of replies.filter(({ bytes }) => showsMark(bytes, 'writer')))
+    expect({ to, status }).toEqual({ to: expect.stringContaining('UpdateActionResult'), status: 'OK' });
+}, 120_000);
+
+test('a pull request reads main’s, and main’s is byte for byte the same after all that it sends', async () => {
+  const world = await worldOfMain();
+  const before = byRequest(await world.readEverything('main'));
+  expect(byRequest(await world.readEverything('pull'))).toEqual(before);
+  const dump = await world.dump(MAIN_NAMESPACE);
+  expect(dump.length).toBeGreaterThan(20);
+  world.changes.length = 0;
+  await world.sendEverything('pull');
+  expect(world.changes.length).toBeGreaterThan(50);
+  for (const { kind, tenant, where } of world.changes) {
+    expect(tenant).toBe('acme');
+    if (kind === 'upload') expect(where).toMatch(/^acme\/app\/pr\/1= /);
+    else if (kind !== 'blob') expect(isWithin(where, PULL_NAMESPACE), where).toBe(true);
+  }
+  expect(await world.dump(MAIN_NAMESPACE)).toEqual(dump);
+  expect(byRequest(await world.readEverything('main'))).toEqual(before);
+  expect(byRequest(await world.readEverything('sibling'))).toEqual(before);
+  expect(showing(await world.sendEverything('sibling'), 'pull')).toEqual([]);
+  const own = await world.readEverything('pull');
+  expect(showing(own, 'pull').length).toBeGreaterThan(10);
+  expect(showing(own, 'sibling')).toEqual([]);
+}, 120_000);
+
+test.each(['pull-admin', 'other-admin'])(
+  '%s, with all rights, changes nothing of main’s',
+  async (name) => {
+    const world = await worldOfMain();
+    const before = byRequest(await world.readEverything('main'));
+    const dump = await world.dump(MAIN_NAMESPACE);
+    await world.sendEverything(name);
+    expect(await world.dump(MAIN_NAMESPACE)).toEqual(dump);
+    expect(byRequest(await world.readEverything('main'))).toEqual(before);
+  },
+  120_000,
+);
+
+test('another tenant gets the answers of a server on which acme has stored nothing', async () => {
+  const world = await worldOfMain();
+  const empty = await World.open();
+  const dump = await world.dump(MAIN_NAMESPACE);
+  /** What an admin is told about the results of the store. */
+  for (const request of world.requests(['GET', 'POST']))
+    if (request.address.name.startsWith('fastify /admin/')) {
+      const told = [await world.send('other-admin', request), await empty.send('other-admin', request)];
+      expect(told[0]?.text, request.example.path).toBe(told[1]?.text);
+    }
+  const replies = [...(await world.sendEverything('other')), ...(await world.readEverything('other'))];
+  const fromEmpty = [...(await empty.sendEverything('other')), ...(await empty.readEverything('other'))];
+  expect(byRequest(replies)).toEqual(byRequest(fromEmpty));
+  expect(showing(replies, 'main')).toEqual([]);
+  for (const { kind, tenant, where } of world.changes) {
+    expect(tenant).toBe('rival');
+    if (kind === 'upload') expect(where).toMatch(/^rival\/app\/main= /);
+    else if (kind !== 'blob') expect(isWithin(where, OTHER_NAMESPACE), where).toBe(true);
+  }
+  expect(await world.dump(MAIN_NAMESPACE)).toEqual(dump);
+}, 120_000);

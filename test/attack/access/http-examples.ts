@@ -1,0 +1,155 @@
+// Valid HTTP requests for each address of the server. The keys are those that main has stored.
+// The matrix sends each of them with every method, and fails for an address that has none.
+import { PATH_SETS_PATH } from '../../../core/path-set.ts';
+import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
+import { contentBy, DIGESTS, KEY, resultBy } from './content.ts';
+
+export interface HttpExample {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What this identity sends. By default, content with its mark. */
+  readonly body?: (identity: string) => string | Buffer;
+  /** Where the credential is. By default, in the header Authorization. */
+  readonly credential?: 'header' | 'bare' | 'query' | 'signature' | 'signed-url';
+  /** The method by which main stores what the address names. */
+  readonly storedBy?: 'PUT' | 'POST';
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const LABEL = 'a-label';
+const HASH = 'abcdef0123456789';
+
+const find = FindResultRequest.encode({
+  instanceName: '',
+  key: '',
+  candidates: [{ set: Buffer.alloc(8), result: Buffer.from(KEY.hash, 'hex') }],
+  inlinedBytes: 100_000,
+}).finish();
+const FIND = Buffer.from(find).toString('base64url');
+
+const artifact = (path: string, more: Partial<HttpExample> = {}): HttpExample => ({
+  path,
+  storedBy: 'PUT',
+  ...more,
+});
+
+const SERVICE = 'twirp/github.actions.results.api.v1.CacheService';
+
+function cacheService(base: string): HttpExample[] {
+  const entry = { key: 'deps-1', version: 'v' };
+  const call = (name: string, message: object): HttpExample => ({
+    path: `${base}${SERVICE}/${name}`,
+    headers: JSON_TYPE,
+    body: () => JSON.stringify(message),
+  });
+  return [
+    call('GetCacheEntryDownloadURL', { ...entry, restore_keys: ['deps-'] }),
+    call('CreateCacheEntry', { ...entry, key: 'deps-2' }),
+    call('FinalizeCacheEntryUpload', {
+      ...entry,
+      size_bytes: String(contentBy('main', 'an artifact').length),
+    }),
+  ];
+}
+
+function turboApi(base: string): Readonly<Record<string, readonly HttpExample[]>> {
+  const url = base.replace(':namespace', 'web');
+  const example = (path: string, body: object): readonly HttpExample[] => [
+    { path, headers: JSON_TYPE, body: () => JSON.stringify(body) },
+  ];
+  return {
+    [`fastify ${base}`]: example(`${url}?slug=team`, { hashes: [HASH] }),
+    [`fastify ${base}/status`]: example(`${url}/status`, {}),
+    [`fastify ${base}/events`]: example(`${url}/events`, [{ sessionId: '1', event: 'HIT' }]),
+  };
+}
+
+function labels(path: string): readonly HttpExample[] {
+  return [
+    artifact(`${path}?exact=${LABEL}&prefix=a-&label=${LABEL}&key=${KEY.hash}`, { body: () => '' }),
+    { path: `${path}?prefix=&label=another-label&key=${KEY.hash}`, body: () => '' },
+  ];
+}
+
+/** By the names in surface.ts. */
+export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
+  '/ccache/': [artifact(`/ccache/team/75/${'9'.repeat(30)}`), artifact(`/ccache/ac/${KEY.hash}`)],
+  '/gradle/': [artifact(`/gradle/team/${'a'.repeat(32)}`)],
+  '/turbo/': [artifact(`/turbo/team/v8/artifacts/${HASH}`)],
+  '/v8/artifacts': [artifact(`/v8/artifacts/${HASH}?slug=team`, { headers: { 'x-artifact-tag': 'tag' } })],
+  '/nx/': [artifact(`/nx/team/v1/cache/${HASH}`)],
+  '/v1/cache/': [artifact(`/v1/cache/${HASH}`)],
+  '/rush/': [artifact('/rush/team/pkg-build-1'), artifact('/rush/pkg-build-2', { credential: 'bare' })],
+  '/actions/': [
+    ...cacheService('/actions/team/'),
+    { path: 'download', credential: 'signed-url' },
+    { path: 'upload', credential: 'signed-url', headers: { 'x-ms-blob-type': 'BlockBlob' } },
+  ],
+  '/twirp/': cacheService('/'),
+  '/azure/': [
+    artifact('/azure/team/a-blob'),
+    artifact('/azure/team/another-blob', { credential: 'query' }),
+    artifact('/azure/team/in-blocks?comp=block&blockid=YQ=='),
+    artifact('/azure/team/in-blocks?comp=blocklist', {
+      body: () => '<BlockList><Latest>YQ==</Latest></BlockList>',
+    }),
+    { path: '/azure/team/in-blocks' },
+  ],
+  '/s3/': [artifact('/s3/bucket/a/key'), artifact('/s3/bucket/signed', { credential: 'signature' })],
+  '/webdav/': [artifact('/webdav/team/a/file'), { path: '/webdav/team/a/' }],
+  [PATH_SETS_PATH]: [
+    artifact(`${PATH_SETS_PATH}${KEY.hash}?set=${DIGESTS.pathSet.hash}`, { body: () => '' }),
+    { path: `${PATH_SETS_PATH}${KEY.hash}?find=${FIND}`, body: () => '' },
+  ],
+  '/labels/v1/': labels('/labels/v1/some/team'),
+  '/': [artifact('/bucket/at-root', { credential: 'signature' })],
+  'bazel-http': [
+    { path: `/cas/${DIGESTS.small.hash}` },
+    { path: `/cas/${DIGESTS.large.hash}`, headers: { range: 'bytes=0-99' } },
+    { path: `/cas/${DIGESTS.small.hash}`, headers: { 'if-none-match': `"${DIGESTS.small.hash}"` } },
+    { path: `/cas/${DIGESTS.small.hash}`, headers: { 'if-match': `"${DIGESTS.small.hash}"` } },
+    { path: `/web/cas/${DIGESTS.large.hash}`, headers: { 'upload-complete': '?0' } },
+    { path: `/web/cas/${DIGESTS.pathSet.hash}`, headers: { 'upload-complete': '?1' } },
+    artifact(`/ac/${KEY.hash}`, { body: resultBy, headers: { 'assay-company': '100000' } }),
+    { path: `/ac/${KEY.hash}`, body: resultBy, headers: { accept: 'application/json' } },
+    artifact(`/web/ac/${KEY.hash}`, { body: resultBy }),
+    { path: `/ac/${KEY.hash}`, body: resultBy, headers: { 'if-none-match': '*' } },
+  ],
+  resumable: [
+    {
+      path: `/uploads/${DIGESTS.small.hash}`,
+      headers: { 'upload-complete': '?1', 'upload-offset': '0' },
+    },
+    {
+      path: `/web/uploads/${DIGESTS.large.hash}`,
+      headers: { 'upload-complete': '?0', 'upload-offset': '0' },
+    },
+  ],
+  'fastify /': [{ path: '/' }],
+  'fastify /status': [{ path: '/status' }],
+  'fastify /healthz': [{ path: '/healthz' }],
+  'fastify /metrics': [{ path: '/metrics' }],
+  'fastify /admin/forget': [
+    ...[{ namespace: 'acme/app/main' }, { writer: 'main' }, { keys: [KEY.hash] }].map((selection) => ({
+      path: '/admin/forget',
+      headers: JSON_TYPE,
+      body: () => JSON.stringify({ ...selection, remove: true }),
+    })),
+  ],
+  'fastify /admin/divergences': [
+    { path: '/admin/divergences' },
+    { path: '/admin/divergences?namespace=acme/app/main' },
+  ],
+  'fastify /auth/token': [
+    {
+      path: '/auth/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: (identity) =>
+        `grant_type=urn:ietf:params:oauth:grant-type:token-exchange&subject_token=${identity}&subject_token_type=urn:ietf:params:oauth:token-type:jwt`,
+    },
+  ],
+  'fastify /labels/v1/': labels('/labels/v1/'),
+  'fastify /labels/v1/:namespace': labels('/labels/v1/web'),
+  ...turboApi('/v8/artifacts'),
+  ...turboApi('/turbo/:namespace/v8/artifacts'),
+};

@@ -1,0 +1,48 @@
+// Vectors of path sets with facts that are no paths. They were computed by hand, from docs/FORMAT.md alone:
+// other versions of Assay must find the same results.
+import { expect, test } from 'vitest';
+import { digestOf, parseHash } from '../../core/digest.ts';
+import {
+  compareObservedPaths,
+  decodePathSet,
+  encodePathSet,
+  LOADER_CACHE,
+  MACHINE,
+  type ObservedPath,
+  type PathSet,
+  resultKey,
+} from '../../core/path-set.ts';
+
+function fact(root: string, path: string, state: string, note = ''): ObservedPath {
+  return { root, path, names: false, state, left: '', without: [], note };
+}
+
+const SET: PathSet = [
+  fact(LOADER_CACHE, '*', 'absent'),
+  fact(LOADER_CACHE, 'libz.so.1', `value ${'1'.repeat(64)}`),
+  fact(MACHINE, '/proc/cpuinfo', `value ${'2'.repeat(64)}`),
+  fact(MACHINE, 'workspace', `value ${'3'.repeat(64)}`, 'out/a.o contains it'),
+];
+const KEY = parseHash('a'.repeat(64));
+const recorded = ({ state }: ObservedPath) => state;
+
+test('the bytes of a set with facts', () => {
+  const bytes = encodePathSet(SET);
+  expect(digestOf(bytes)).toEqual({
+    hash: '7813184dd284eff73e2dbbe6269affc435b0bfad3c098d0a0931b7317f314477',
+    size: 337,
+  });
+  expect(decodePathSet(bytes)).toMatchObject(SET);
+  expect([...SET].sort(compareObservedPaths)).toEqual(SET);
+});
+
+test('the key of its result', () => {
+  expect(resultKey(KEY, SET, recorded).hash).toBe(
+    '375cb3f675e8a6e23b0981c3e62637f3df8f520953892577c87f9c38e530755f',
+  );
+});
+
+test('the key does not depend on the reason of a fact', () => {
+  const silent = SET.map((seen) => ({ ...seen, note: '' }));
+  expect(resultKey(KEY, silent, recorded)).toEqual(resultKey(KEY, SET, recorded));
+});

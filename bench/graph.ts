@@ -237,13 +237,13 @@ function noteLeast(costs: Costs, title: string, name: string, cost: Cost): void 
  * contestants run once for both: the start does not matter there.
  */
 function once(contestant: Contestant, folder: string, state: State): Cost {
-  const told = join(folder, 'told');
-  const timed = ['/usr/bin/time', '-o', told, '-f', '%U %S %M'];
+  const timesFile = join(folder, 'times');
+  const timed = ['/usr/bin/time', '-o', timesFile, '-f', '%U %S %M'];
   const [wallMs = 0] = (contestant.isSlow ? [timed] : [[], timed]).map((before) => {
     if (state === 'deleted') deleteOutputs(join(folder, 'repository'));
     return run(contestant, folder, before);
   });
-  const [user = 0, system = 0, kib = 0] = readFileSync(told, 'utf8').split(' ').map(Number);
+  const [user = 0, system = 0, kib = 0] = readFileSync(timesFile, 'utf8').split(' ').map(Number);
   return { wallMs, cpuMs: (user + system) * 1000, memoryMiB: kib / 1024 };
 }
 

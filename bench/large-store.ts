@@ -70,7 +70,7 @@ function measure(name: string, ...args: string[]): void {
     maxBuffer: 2 ** 28,
   });
   const took = JSON.parse(ran.stderr.trim().split('\n').at(-1) ?? '{}');
-  const told = JSON.parse(ran.stdout);
+  const report = JSON.parse(ran.stdout);
   console.log(
     [
       name.padEnd(14),
@@ -79,7 +79,7 @@ function measure(name: string, ...args: string[]): void {
       `${took.wallSeconds.toFixed(0).padStart(5)} s`,
       `${took.ownMiB.toFixed(0).padStart(5)} MiB own`,
       `${took.withMapMiB.toFixed(0).padStart(6)} MiB with the mapped index`,
-      `${told.blobs} blobs, ${told.results} results`,
+      `${report.blobs} blobs, ${report.results} results`,
     ].join('  '),
   );
 }

@@ -1,13 +1,28 @@
 // The cost of 100,000 outputs: the command alone, the run that publishes them, a hit that restores them, and
-// a hit that finds them in place, each with the memory of the largest process; and a log of 50 MB. Ratios
-// within one run count. Prints a table and asserts nothing. Needs `npm run build` and python3.
+// a hit that finds them in place, each with the memory of the largest process; and a log of 50 MB. Then the
+// CPU time of hashing a gigabyte, with and without the search for texts of the machine. Ratios within one run
+// count. Prints tables and asserts nothing. Needs `npm run build` and python3.
 //
 //   node bench/outputs.ts [--outputs 100000]
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { digestFile } from '../client/files/file-digest.ts';
+import { MachineTextSearch } from '../client/outputs/machine-text.ts';
+import { Machine } from '../client/path-sets/machine.ts';
+import { machineTexts } from '../client/trace/machine-facts.ts';
 import { table } from './server/table.ts';
 
 const ASSAY = join(import.meta.dirname, '..', 'dist', 'assay');
@@ -62,9 +77,56 @@ function main(): void {
     add('a log, replayed', log);
     console.log(`${values.outputs} outputs; ${LOG_BYTES} bytes of log`);
     console.log(table(rows));
+    console.log(table(searchRows(folder)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The search costs at most 0.3 CPU seconds for a gigabyte (decision 0273). */
+function searchRows(folder: string): string[][] {
+  const contents = {
+    'random bytes': randomBytes(SEARCHED),
+    'a program': programs(),
+    zeros: Buffer.alloc(SEARCHED),
+  };
+  const rows = [['CPU seconds for a gigabyte', 'hashed', 'hashed and searched', 'the search']];
+  for (const [name, content] of Object.entries(contents)) {
+    const file = join(folder, 'searched');
+    writeFileSync(file, content);
+    const [plain, searched] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY].map((most, at) =>
+      Array.from({ length: 5 }, () => cpuOf(() => digest(file, at === 1))).reduce(
+        (a, b) => Math.min(a, b),
+        most,
+      ),
+    );
+    const perGigabyte = (seconds = 0) => (seconds / (content.length / 1e9)).toFixed(2);
+    rows.push([name, ...[plain, searched, (searched ?? 0) - (plain ?? 0)].map(perGigabyte)]);
+  }
+  return rows;
+}
+
+const SEARCHED = 100_000_000;
+
+function programs(): Buffer {
+  return readFileSync(process.execPath).subarray(0, SEARCHED);
+}
+
+function digest(file: string, isSearched: boolean): void {
+  const search = new MachineTextSearch(
+    isSearched ? machineTexts(new Machine('/home/annasmith/src/project-x')) : [],
+  );
+  const digests = search.wrap({
+    digest: (_name, _stats, locate, onRead) => digestFile(locate(), onRead).digest,
+  });
+  digests.digest('searched', statSync(file), () => file);
+}
+
+function cpuOf(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
 }
 
 function measured(argv: readonly string[], cwd: string): string[] {

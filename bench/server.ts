@@ -4,8 +4,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { arch, cpus, release, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { request } from 'undici';
-import { ActionResult } from '../core/proto/generated/reapi.ts';
 import { VERSION } from '../core/version.ts';
 import {
   type Contestant,
@@ -17,6 +15,7 @@ import {
 import { CONNECTIONS, type Job } from './server/job.ts';
 import { Loader } from './server/loader.ts';
 import { cpuSecondsOf, forgetPeakMemory, peakMemoryBytes } from './server/process.ts';
+import { OUTPUTS_OF_A_RESULT, putResults } from './server/results.ts';
 import { median, table } from './server/table.ts';
 
 const SMALL = 4 * 1024;
@@ -25,7 +24,6 @@ const HUGE = 4 * 1024 * 1024 * 1024;
 const GB = 1e9;
 const MB = 1e6;
 const PREFIX = '/bench';
-const OUTPUTS_OF_A_RESULT = 2;
 
 interface Servers {
   readonly assay: Contestant;
@@ -84,7 +82,7 @@ async function compareSmall({ assay, nginx, bare }: Servers, loader: Loader): Pr
   };
   const { paths } = await loader.run(put(assay.origin));
   const { paths: nginxPaths } = await loader.run(put(nginx.origin));
-  const results = await putResults(assay.origin, paths);
+  const results = await putResults(assay.origin, paths, { prefix: PREFIX, bytes: SMALL });
   const constant = get(bare.origin, ['/constant']);
   const hit = { assay: get(assay.origin, paths), nginx: get(nginx.origin, nginxPaths), bare: constant };
   const stored = { assay: put(assay.origin), nginx: put(nginx.origin) };
@@ -204,38 +202,6 @@ async function carryHuge(assay: Contestant, loader: Loader): Promise<void> {
       ['4 GiB in and out', megabytes, most, reached],
     ]),
   );
-}
-
-/** One result for each group of blobs, with the first blob's hash as its key. All have the same size. */
-async function putResults(
-  origin: string,
-  blobs: readonly string[],
-): Promise<{ paths: string[]; bytes: number }> {
-  const paths: string[] = [];
-  let bytes = 0;
-  for (let at = 0; at + OUTPUTS_OF_A_RESULT <= blobs.length; at += OUTPUTS_OF_A_RESULT) {
-    const hashes = blobs.slice(at, at + OUTPUTS_OF_A_RESULT).map((path) => path.slice(-64));
-    const body = encodedResult(hashes);
-    const path = `${PREFIX}/ac/${hashes[0]}`;
-    const answer = await request(origin + path, { method: 'PUT', body });
-    await answer.body.dump();
-    if (answer.statusCode !== 200) throw new Error(`${answer.statusCode} for PUT ${path}`);
-    paths.push(path);
-    bytes = body.length;
-  }
-  return { paths, bytes };
-}
-
-function encodedResult(hashes: readonly string[]): Uint8Array {
-  return ActionResult.encode({
-    ...ActionResult.decode(new Uint8Array()),
-    outputFiles: hashes.map((hash, index) => ({
-      path: `out/${index}`,
-      digest: { hash, sizeBytes: SMALL },
-      isExecutable: false,
-      contents: Buffer.alloc(0),
-    })),
-  }).finish();
 }
 
 function seconds(value: number | undefined): string {

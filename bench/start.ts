@@ -18,6 +18,7 @@ import {
   encodeResult,
   RESULT_AGE,
   resultKeyOf,
+  tenantsOf,
 } from '../store/disk/index/records.ts';
 import { Tables } from '../store/disk/index/tables.ts';
 import { openDiskStore } from '../store/open.ts';
@@ -55,6 +56,7 @@ async function generate(directory: string, count: number): Promise<void> {
           tick: TICK,
           position: number + 1,
           checksum: undefined,
+          tenants: tenantsOf(),
         });
         presence.putSync(key, record, number + 1);
         content.putSync(contentKeyOf(key, number + 1), contentOf(number));

@@ -3,7 +3,7 @@
 
 import { DECLARATION_PATTERN } from '../client/action/declared-variables.ts';
 import { DEFAULT_FIELDS } from '../client/action/fields.ts';
-import { HERMETIC } from '../client/action/request.ts';
+import { HERMETIC, KEEP_UNPROVEN } from '../client/action/request.ts';
 import {
   CHECKPOINT_FIELDS,
   FILE_FIELDS,
@@ -11,16 +11,21 @@ import {
   type FieldKind,
   STEP_FIELDS,
 } from '../client/config/fields.ts';
-
-type Schema = Readonly<Record<string, unknown>>;
-
-const TEXTS: Schema = { type: 'array', items: { type: 'string' } };
+import {
+  type FieldTable,
+  FLAG,
+  objectSchema,
+  type Schema,
+  schemaFile,
+  TEXT,
+  TEXTS,
+} from '../core/config/schema.ts';
 
 const KINDS: Readonly<Record<FieldKind, () => Schema>> = {
-  text: () => ({ type: 'string' }),
+  text: () => TEXT,
   texts: () => TEXTS,
   variables: () => ({ type: 'array', items: { type: 'string', pattern: DECLARATION_PATTERN } }),
-  flag: () => ({ type: 'boolean' }),
+  flag: () => FLAG,
   count: () => ({ type: 'integer', minimum: 1 }),
   command: () => ({
     anyOf: [
@@ -30,30 +35,26 @@ const KINDS: Readonly<Record<FieldKind, () => Schema>> = {
   }),
   object: () => ({ type: 'object' }),
   hermetic: () => ({ enum: [...HERMETIC] }),
+  keepUnproven: () => ({ enum: [...KEEP_UNPROVEN] }),
   checkpoint: () => ({ ...objectOf(CHECKPOINT_FIELDS), required: ['folders'] }),
   step: () => objectOf(DEFAULT_FIELDS),
   steps: () => ({ type: 'object', additionalProperties: objectOf(STEP_FIELDS) }),
 };
 
 export function configSchema(): string {
-  const schema = {
-    $schema: 'http://json-schema.org/draft-07/schema#',
-    title: 'assay.json: the steps of a repository',
-    ...objectOf(FILE_FIELDS),
-  };
-  return `${JSON.stringify(schema, undefined, 2)}\n`;
+  return schemaFile('assay.json: the steps of a repository', tableOf(FILE_FIELDS));
 }
 
 function objectOf(fields: Readonly<Record<string, Field>>): Schema {
-  const properties = Object.entries(fields).map(([name, { kind, text }]) => [
-    name,
-    { description: sentence(text), ...KINDS[kind]() },
-  ]);
-  return { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) };
+  return objectSchema(tableOf(fields));
 }
 
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+function tableOf(fields: Readonly<Record<string, Field>>): FieldTable {
+  const table = Object.entries(fields).map(([name, { kind, text }]) => [
+    name,
+    { text, schema: KINDS[kind]() },
+  ]);
+  return Object.fromEntries(table);
 }
 
 if (import.meta.main) process.stdout.write(configSchema());

@@ -39,8 +39,14 @@ const CONTENT = [
   'LICENSE',
 ];
 
-/** Projects name this path in `"$schema"`, so it never changes. */
-const SCHEMA = { source: 'client/config/assay.schema.json', installed: 'schema/assay.schema.json' };
+/** Projects and servers name these paths in `"$schema"`, so they never change. */
+const SCHEMAS = {
+  './schema.json': { source: 'client/config/assay.schema.json', installed: 'schema/assay.schema.json' },
+  './server-schema.json': {
+    source: 'server/config/server.schema.json',
+    installed: 'schema/server.schema.json',
+  },
+};
 
 /** Node’s licence, which a redistribution must include. */
 const NODE_LICENSE = join(ROOT, `node_modules/node-linux-${process.arch}/LICENSE`);
@@ -61,13 +67,14 @@ function manifest(name: string | undefined) {
   const { version, description, license, type, exports }: Manifest = JSON.parse(
     readFileSync(join(ROOT, 'package.json'), 'utf8'),
   );
+  const installedSchemas = Object.entries(SCHEMAS).map(([path, { installed }]) => [path, `./${installed}`]);
   return {
     name: name ?? 'assay',
     version,
     description,
     license,
     type,
-    exports: { ...exports, './schema.json': `./${SCHEMA.installed}` },
+    exports: { ...exports, ...Object.fromEntries(installedSchemas) },
     ...(name === undefined && { private: true }),
     bin: { assay: 'dist/assay-start' },
     os: ['linux'],
@@ -106,7 +113,8 @@ function pack(name: string | undefined): string {
         filter: isInstalled,
       });
     }
-    cpSync(join(ROOT, SCHEMA.source), join(folder, SCHEMA.installed));
+    for (const { source, installed } of Object.values(SCHEMAS))
+      cpSync(join(ROOT, source), join(folder, installed));
     cpSync(NODE_LICENSE, join(folder, 'dist/node/LICENSE'));
     writeFileSync(join(folder, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
     const packed = join(folder, 'packed.tgz');

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Installs the npm tools that test/clients drives, at the versions of their lockfile. Does nothing, and uses
-# no network, if they are present.
+# Installs the npm tools that test/clients and test/commands drive, at the versions of their lockfiles. Does
+# nothing, and uses no network, if they are present.
 set -eu
-cd "$(dirname "$0")/../test/clients/tools"
-installed=node_modules/.installed-lock.json
-if cmp -s package-lock.json "$installed"; then exit 0; fi
-echo 'setup-tests: installing the build tools of test/clients/tools'
-npm ci --ignore-scripts --no-audit --no-fund
-cp package-lock.json "$installed"
+cd "$(dirname "$0")/../test"
+for tools in clients/tools commands/tools; do
+  if cmp -s "$tools/package-lock.json" "$tools/node_modules/.installed-lock.json"; then continue; fi
+  echo "setup-tests: installing the tools of test/$tools"
+  (cd "$tools" && npm ci --ignore-scripts --no-audit --no-fund)
+  cp "$tools/package-lock.json" "$tools/node_modules/.installed-lock.json"
+done

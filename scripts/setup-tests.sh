@@ -9,10 +9,14 @@ set -eu
 packages=$(sed 's/ *#.*//' <<'END'
 bazel-bootstrap     # a real client of the server: test/clients
 bubblewrap          # shows that the executable needs nothing of this machine
+cargo               # a real command: test/commands
 ccache              # a real client of the server: test/clients
 cmake               # drives ccache in test/clients
+curl                # a client of S3 that signs: test/clients
+default-jdk-headless # a real command: test/client/audit
 gcc                 # the C example, the tracer's helper, and programs that tests compile
 git                 # what is ignored in a workspace is compared with git's own answer
+golang-go           # a real command: test/commands
 gradle              # a real client of the server: test/clients
 hyperfine           # bench: start-up times
 libc6-dev           # headers and start files for gcc
@@ -23,7 +27,10 @@ openssl             # certificates for clients that speak only TLS
 protobuf-compiler   # the generated code and the vectors are compared with protoc's
 python3             # actions of the corpus
 python3-grpcio      # a server of the Remote Execution API that shares no code with Assay
+python3-mypy        # a real command: test/commands
 python3-protobuf    # the encoder that shares no code with Assay
+python3-pytest      # a real command: test/commands
+python3-sphinx      # a real command: test/commands
 strace              # a tracer of commands, and a witness in tests
 util-linux          # setpriv: the tests run as another user too
 END

@@ -9,19 +9,21 @@ const CONNECTION_WINDOW = 16 * 1024 * 1024;
 
 export class Client {
   readonly #sessions: readonly ClientHttp2Session[];
+  readonly #authorization: Readonly<Record<string, string>>;
   #next = 0;
 
-  static async open(origin: string, connections: number): Promise<Client> {
+  static async open(origin: string, connections: number, token?: string): Promise<Client> {
     const sessions = Array.from({ length: connections }, () =>
       connect(origin, { settings: { initialWindowSize: STREAM_WINDOW } }),
     );
     await Promise.all(sessions.map((session) => once(session, 'remoteSettings')));
     for (const session of sessions) session.setLocalWindowSize(CONNECTION_WINDOW);
-    return new Client(sessions);
+    return new Client(sessions, token);
   }
 
-  private constructor(sessions: readonly ClientHttp2Session[]) {
+  private constructor(sessions: readonly ClientHttp2Session[], token: string | undefined) {
     this.#sessions = sessions;
+    this.#authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
 
   close(): void {
@@ -42,6 +44,7 @@ export class Client {
     const session = this.#sessions[this.#next++ % this.#sessions.length];
     if (!session) throw new Error('no connection');
     return session.request({
+      ...this.#authorization,
       ':method': 'POST',
       ':path': path,
       'content-type': 'application/grpc',

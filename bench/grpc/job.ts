@@ -4,8 +4,9 @@ export const CONNECTIONS = 4;
 export const CALLS_AT_A_TIME = 16;
 
 /** Each kind of call, with number and size. */
-export type GrpcJob =
-  /** FindMissingBlobs with `digests` blobs, all present. */
+export type GrpcJob = {
+  readonly token?: string | undefined;
+} /** FindMissingBlobs with `digests` blobs, all present. */ & (
   | {
       readonly verb: 'findMissing';
       readonly origin: string;
@@ -32,4 +33,5 @@ export type GrpcJob =
       readonly count: number;
       readonly blobs: number;
       readonly bytes: number;
-    };
+    }
+);

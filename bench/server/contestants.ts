@@ -20,7 +20,7 @@ const POLL_MS = 50;
 const POLLS = 100;
 const NGINX_WORKERS = 2;
 
-export async function startAssay(folder: string): Promise<Contestant> {
+export async function startAssay(folder: string, ...flags: readonly string[]): Promise<Contestant> {
   const script = join(PROJECT, 'bin', 'assay.ts');
   const command = [
     process.execPath,
@@ -32,6 +32,7 @@ export async function startAssay(folder: string): Promise<Contestant> {
     folder,
     '--log-level',
     'warn',
+    ...flags,
   ];
   return started('assay', command, /listens on (http:\S+)/);
 }

@@ -8,6 +8,7 @@ export type Job = GetJob | PutJob;
 export interface GetJob {
   readonly verb: 'get';
   readonly origin: string;
+  readonly token?: string | undefined;
   readonly paths: readonly string[];
   readonly count: number;
   /** The size that each response must have. */
@@ -20,6 +21,7 @@ export interface GetJob {
 export interface PutJob {
   readonly verb: 'put';
   readonly origin: string;
+  readonly token?: string | undefined;
   readonly prefix: string;
   readonly count: number;
   readonly bytes: number;

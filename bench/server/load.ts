@@ -24,10 +24,14 @@ async function run(job: Job): Promise<JobDone> {
   }
 }
 
-async function get(pool: Pool, { paths, count, bytes, verify = false }: GetJob): Promise<readonly string[]> {
+async function get(
+  pool: Pool,
+  { paths, count, bytes, token, verify = false }: GetJob,
+): Promise<readonly string[]> {
+  const headers = authorizationOf(token);
   await onAllConnections(count, async (index) => {
     const path = paths[index % paths.length] ?? '/';
-    const { statusCode, body } = await pool.request({ method: 'GET', path });
+    const { statusCode, body } = await pool.request({ method: 'GET', path, headers });
     const hash = verify ? createHash('sha256') : undefined;
     let received = 0;
     for await (const piece of body) {
@@ -40,19 +44,23 @@ async function get(pool: Pool, { paths, count, bytes, verify = false }: GetJob):
   return paths;
 }
 
-async function put(pool: Pool, { prefix, count, bytes }: PutJob): Promise<readonly string[]> {
+async function put(pool: Pool, { prefix, count, bytes, token }: PutJob): Promise<readonly string[]> {
   const paths: string[] = [];
   const make = contentMaker(bytes);
   await onAllConnections(count, async () => {
     const { hash, body: content } = make();
     const path = `${prefix}/${hash}`;
-    const headers = { 'content-length': String(bytes) };
+    const headers = { ...authorizationOf(token), 'content-length': String(bytes) };
     const { statusCode, body } = await pool.request({ method: 'PUT', path, headers, body: content });
     await body.dump();
     if (statusCode < 200 || statusCode > 299) throw new Error(`${statusCode} for PUT ${path}`);
     paths.push(path);
   });
   return paths;
+}
+
+function authorizationOf(token: string | undefined): Record<string, string> {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
 async function onAllConnections(count: number, request: (index: number) => Promise<void>): Promise<void> {

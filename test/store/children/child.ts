@@ -9,9 +9,10 @@ import type { Readable, Writable } from 'node:stream';
 const COMPILED = join(import.meta.dirname, '../../../node_modules/.cache/assay-tests');
 
 export class Child {
-  readonly #process: ChildProcessByStdio<Writable, Readable, null>;
+  readonly #process: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #exit: Promise<unknown[]>;
   readonly #lines: AsyncIterator<string>;
+  #errors = '';
 
   constructor(
     script: 'putter' | 'answerer' | 'evictor' | 'opener' | 'sharer' | 'reader',
@@ -22,10 +23,13 @@ export class Child {
       [join(import.meta.dirname, `${script}.ts`), ...args.map(String)],
       {
         env: { ...process.env, NODE_COMPILE_CACHE: COMPILED },
-        stdio: ['pipe', 'pipe', 'inherit'],
+        stdio: ['pipe', 'pipe', 'pipe'],
       },
     );
-    this.#exit = once(this.#process, 'exit');
+    this.#process.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors += text;
+    });
+    this.#exit = once(this.#process, 'close');
     this.#lines = createInterface({ input: this.#process.stdout })[Symbol.asyncIterator]();
   }
 
@@ -45,11 +49,11 @@ export class Child {
     this.#process.stdin.write(`${text}\n`);
   }
 
-  /** Its exit code, or null after a signal. */
-  async exit(): Promise<unknown> {
+  /** Waits until it exits. Throws what it printed as an error, unless its exit code is 0. */
+  async end(): Promise<void> {
     this.#process.stdin.end();
-    const [code] = await this.#exit;
-    return code;
+    const [code, signal] = await this.#exit;
+    if (code !== 0) throw new Error(`the child exited with ${code ?? signal}:\n${this.#errors}`);
   }
 
   async kill(): Promise<void> {

@@ -47,7 +47,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'limits.ts  log.ts  lifecycle.ts  context.ts',
     'background  capacity  access',
     'http',
-    'connection  pages  access/oidc  admin',
+    'connection  pages  access/oidc  admin  dashboard/api',
     'config  grpc',
     'protocols/shared  protocols/moon',
     'protocols/auth  protocols/azure  protocols/ccache  protocols/gradle  protocols/labels  protocols/nx  protocols/path-sets  protocols/reapi',

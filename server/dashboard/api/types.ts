@@ -1,0 +1,478 @@
+// The JSON answers of /api/v1. The pages show nothing else, and scripts read the same.
+// Times are ISO 8601 in UTC, durations are milliseconds, sizes are bytes, rates are from 0 to 1. A field that
+// is not known is absent. Texts come from clients: a page must escape them.
+//
+//   GET  /api/v1/now                              Now
+//   GET  /api/v1/tail?after=POSITION              Tail
+//   GET  /api/v1/figures?from=T&to=T&namespace=N  Figures
+//   GET  /api/v1/runs?repository=&branch=&step=&outcome=&tool=&namespace=&before=POSITION&limit=N   Runs
+//   POST /api/v1/runs                             a RunReport (core/run-report.ts); answers Reported
+//   GET  /api/v1/runs/ID                          Run
+//   GET  /api/v1/actions/KEY?namespace=N          Action
+//   GET  /api/v1/actions/KEY/difference?to=KEY    ActionDifference
+//   GET  /api/v1/misses?days=N&namespace=N        Misses
+//   GET  /api/v1/hermeticity?days=N               Hermeticity
+//   GET  /api/v1/storage                          Storage
+//   GET  /api/v1/setup                            Setup
+//   GET  /api/v1/openapi.json                     this list as OpenAPI 3.1
+//
+// An answer holds what the token may read: its own namespace, and those that it reads besides.
+import type { EvidenceStatus } from '../../../core/evidence.ts';
+
+// ── Now ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Now {
+  readonly at: string;
+  readonly version: string;
+  readonly health: { readonly status: 'good' | 'warning' | 'fault'; readonly sentence: string };
+  /** Since midnight UTC. */
+  readonly today: Totals;
+  /** The same hours of the same weekday, one week before. */
+  readonly weekBefore: Totals;
+  readonly warnings: readonly Warning[];
+  /** Newest first. */
+  readonly tail: Tail;
+  /** The last 24 hours, oldest first. */
+  readonly figures: Figures;
+  readonly newestRuns: readonly RunRow[];
+}
+
+export interface Totals {
+  /** Lookups of results by all tools; blobs are not counted. */
+  readonly hits: number;
+  readonly misses: number;
+  /** Absent without lookups. */
+  readonly hitRate?: number;
+  /** Of the runs that reported: the sum of their commands' durations, minus what their hits took. */
+  readonly savedMs: number;
+  readonly runs: number;
+  readonly bytesReceived: number;
+  readonly bytesSent: number;
+  readonly requests: number;
+  readonly errors: number;
+}
+
+export interface Warning {
+  /** What is wrong, as a sentence. */
+  readonly text: string;
+  readonly whatToDo: string;
+}
+
+export interface Tail {
+  /** Newest first. */
+  readonly events: readonly TailEvent[];
+  /** For the next request: `after`. */
+  readonly position: string;
+}
+
+/** One lookup or one write of a result. */
+export interface TailEvent {
+  readonly at: string;
+  readonly tool: string;
+  readonly what: 'hit' | 'miss' | 'stored' | 'denied';
+  readonly namespace: string;
+  readonly identity: string;
+  /** The key as the tool names it. */
+  readonly key: string;
+  /** Of the tool's own invocation, if it sends one: the id of a run. */
+  readonly run?: string;
+}
+
+// ── Figures over time ────────────────────────────────────────────────────────────────────────────────────
+
+export interface Figures {
+  /** The width of a point: a minute for the last 24 hours, an hour before that. */
+  readonly stepMs: number;
+  /** Oldest first, without gaps. */
+  readonly points: readonly FigurePoint[];
+}
+
+export interface FigurePoint extends Totals {
+  readonly at: string;
+  /** The time within which half, and 99 of 100 requests were answered. Absent without requests. */
+  readonly medianMs?: number;
+  readonly p99Ms?: number;
+}
+
+// ── Runs ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Runs {
+  /** Newest first. */
+  readonly runs: readonly RunRow[];
+  /** For the next page: `before`. Absent on the last one. */
+  readonly next?: string;
+  /** What the newest runs have, to choose from. */
+  readonly choices: {
+    readonly repositories: readonly string[];
+    readonly branches: readonly string[];
+    readonly tools: readonly string[];
+    readonly namespaces: readonly string[];
+  };
+}
+
+/** `reported`: Assay told it. `grouped`: the requests of another tool that belong together. */
+export type RunSource = 'reported' | 'grouped';
+
+/** `running`: requests of it still come in. `unknown`: the tool does not tell how it ended. */
+export type RunOutcome = 'passed' | 'failed' | 'interrupted' | 'running' | 'unknown';
+
+export interface RunRow {
+  readonly id: string;
+  readonly source: RunSource;
+  /** "assay", "bazel", "turbo", … and its version, as far as the tool tells it. */
+  readonly tool: string;
+  readonly toolVersion?: string;
+  readonly namespace: string;
+  /** The name of the token that sent it. */
+  readonly identity: string;
+  readonly startedAt: string;
+  readonly elapsedMs: number;
+  readonly outcome: RunOutcome;
+  readonly repository?: string;
+  readonly branch?: string;
+  readonly commit?: string;
+  /** The address of the CI job; only http and https. */
+  readonly job?: string;
+  /** The machine, if there is no CI job. */
+  readonly where?: string;
+  readonly steps: number;
+  readonly hits: number;
+  readonly misses: number;
+  readonly failed: number;
+  readonly savedMs: number;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+}
+
+export interface Run extends RunRow {
+  readonly jobs?: number;
+  readonly exitCode?: number;
+  readonly warnings: readonly string[];
+  /** In the order of their start. Empty for a grouped run. */
+  readonly stepList: readonly RunStep[];
+  /** The names of the steps that determined the duration, first to last. */
+  readonly criticalPath: readonly string[];
+  /** The newest earlier run of the same repository and branch with the same steps. */
+  readonly previous?: { readonly id: string; readonly elapsedMs: number };
+  /** Of a grouped run: what was looked up, newest first, at most 1000. */
+  readonly lookups: readonly TailEvent[];
+}
+
+export type StepOutcome = 'hit-local' | 'hit-remote' | 'miss' | 'failed' | 'interrupted' | 'skipped';
+
+export interface RunStep {
+  readonly step: string;
+  readonly outcome: StepOutcome;
+  /** In one line: of a miss, what differs; of a hit, where it was found; of a failure, what is wrong. */
+  readonly why: string;
+  readonly cause?: MissCause;
+  readonly key?: string;
+  /** The server has the action, so /action/KEY shows it. */
+  readonly isStored: boolean;
+  readonly exitCode: number;
+  /** From the start of the run. */
+  readonly startMs: number;
+  readonly elapsedMs: number;
+  /** The duration of the command when it ran: now, or in the run that a hit comes from. */
+  readonly commandMs: number;
+  /** Waited for a free job slot. */
+  readonly waitedMs: number;
+  readonly needs: readonly string[];
+  readonly isCritical: boolean;
+  readonly status?: EvidenceStatus;
+  readonly facts?: FactCounts;
+  readonly findings: readonly Finding[];
+  /** Beyond those listed. */
+  readonly moreFindings: number;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+  /** Why the result was not kept. */
+  readonly notKept?: string;
+  readonly diverged: boolean;
+  /** Declared variables by name; values are never sent. */
+  readonly variables: readonly string[];
+}
+
+export interface FactCounts {
+  readonly files: number;
+  readonly absent: number;
+  readonly listings: number;
+  readonly libraries: number;
+  readonly machine: number;
+}
+
+export interface Finding {
+  readonly kind: string;
+  readonly path: string;
+  readonly detail: string;
+}
+
+/** What a miss comes from, so that misses with the same cause can be counted together. */
+export interface MissCause {
+  readonly kind:
+    | 'input'
+    | 'variable'
+    | 'tool'
+    | 'platform'
+    | 'command'
+    | 'outputs'
+    | 'fact'
+    | 'refused'
+    | 'not-kept'
+    | 'forced'
+    | 'failed-before'
+    | 'first-run'
+    | 'version'
+    | 'unknown';
+  /** The path of the input, the name of the variable or of the tool. */
+  readonly name?: string;
+}
+
+export interface Reported {
+  readonly id: string;
+  /** The page of the run on this server. */
+  readonly url: string;
+}
+
+// ── Action ───────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Action {
+  readonly key: string;
+  readonly namespace: string;
+  readonly command: readonly string[];
+  readonly workingDirectory: string;
+  /** Names only: a value may be a secret. */
+  readonly variables: readonly string[];
+  readonly platform: readonly NameAndValue[];
+  readonly tools: readonly NameAndValue[];
+  /** By path. At most 10,000; `moreInputs` counts the rest. */
+  readonly inputs: readonly FileRow[];
+  readonly moreInputs: number;
+  readonly declaredOutputs: readonly string[];
+  /** Absent if the server has the action without a result. */
+  readonly result?: ActionResultDetails;
+  /** Steps that had this key, newest first. */
+  readonly runs: readonly {
+    readonly run: string;
+    readonly step: string;
+    readonly at: string;
+    readonly outcome: StepOutcome;
+  }[];
+  /** Other actions of the same step, newest first, to compare with. */
+  readonly others: readonly { readonly key: string; readonly at: string; readonly step: string }[];
+}
+
+export interface NameAndValue {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface FileRow {
+  readonly path: string;
+  readonly size?: number;
+  readonly hash?: string;
+  /** Of a link. */
+  readonly target?: string;
+}
+
+export interface ActionResultDetails {
+  readonly exitCode: number;
+  readonly commandMs?: number;
+  readonly outputs: readonly FileRow[];
+  readonly moreOutputs: number;
+  readonly stdout: LogText;
+  readonly stderr: LogText;
+  readonly status: EvidenceStatus;
+  readonly facts: readonly { readonly what: string; readonly state: string; readonly why: string }[];
+  readonly findings: readonly Finding[];
+  /** Whose run made it, as that run says itself. */
+  readonly receipt: {
+    readonly at?: string;
+    readonly where?: string;
+    readonly commit?: string;
+    readonly assay?: string;
+  };
+  /** Who wrote it, as the server saw it. */
+  readonly writer?: { readonly name: string; readonly protocol: string; readonly at: string };
+  /** Absent if the result is not signed. */
+  readonly signature?: { readonly by: string; readonly isValid: boolean };
+  /** A second result with other outputs was refused. */
+  readonly diverged: boolean;
+}
+
+export interface LogText {
+  readonly bytes: number;
+  /** The last 64 KiB, if the server has it. */
+  readonly text?: string;
+  readonly isCut: boolean;
+}
+
+export interface ActionDifference {
+  readonly from: string;
+  readonly to: string;
+  /** Each as a sentence, the most telling first; and what it is about. */
+  readonly differences: readonly { readonly text: string; readonly cause: MissCause }[];
+}
+
+// ── Misses worth fixing ──────────────────────────────────────────────────────────────────────────────────
+
+export interface Misses {
+  readonly from: string;
+  readonly to: string;
+  readonly runs: number;
+  readonly misses: number;
+  /** The duration of the commands of all misses. */
+  readonly lostMs: number;
+  /** Ranked by lostMs. */
+  readonly causes: readonly MissRow[];
+  /** Beyond those listed. */
+  readonly moreCauses: number;
+}
+
+export interface MissRow {
+  readonly cause: MissCause;
+  /** As a sentence, such as "VERSION.txt changed". */
+  readonly text: string;
+  readonly count: number;
+  readonly lostMs: number;
+  /** Of all lost time. */
+  readonly share: number;
+  /** The steps that lost most, at most 5. */
+  readonly steps: readonly {
+    readonly step: string;
+    readonly repository?: string;
+    readonly count: number;
+    readonly lostMs: number;
+  }[];
+  readonly whatToDo: string;
+  /** A run where it happened. */
+  readonly example: { readonly run: string; readonly step: string; readonly at: string };
+}
+
+// ── Hermeticity ──────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Hermeticity {
+  readonly from: string;
+  readonly to: string;
+  readonly counts: Readonly<Record<EvidenceStatus, number>>;
+  /** Every step by its newest run, the least proven first. At most 1000. */
+  readonly steps: readonly HermeticStep[];
+  readonly moreSteps: number;
+  /** Newest first. */
+  readonly findings: readonly FindingRow[];
+  readonly divergences: readonly DivergenceRow[];
+  readonly moreDivergences: boolean;
+}
+
+export interface HermeticStep {
+  readonly step: string;
+  readonly repository?: string;
+  readonly namespace: string;
+  readonly status: EvidenceStatus;
+  readonly at: string;
+  readonly run: string;
+  readonly key?: string;
+  readonly findings: number;
+}
+
+export interface FindingRow extends Finding {
+  readonly step: string;
+  readonly repository?: string;
+  readonly at: string;
+  readonly run: string;
+  /** What to write into assay.json, if that would help. */
+  readonly lineToWrite?: string;
+}
+
+export interface DivergenceRow {
+  readonly key: string;
+  readonly namespace: string;
+  readonly first?: { readonly name: string; readonly protocol: string; readonly at: string };
+  readonly second?: { readonly name: string; readonly protocol: string; readonly at: string };
+  /** As a sentence, with the first differing byte where there is one. */
+  readonly text: string;
+  readonly path?: string;
+  readonly byte?: number;
+  readonly bytes?: { readonly first: string; readonly second: string };
+  readonly whatToDo: string;
+}
+
+// ── Storage and trust ────────────────────────────────────────────────────────────────────────────────────
+
+export interface Storage {
+  /** Absent for a token that sees only its own namespace. */
+  readonly store?: {
+    readonly usedBytes: number;
+    readonly limitBytes?: number;
+    /** How long ago the entry that eviction took last was used. Absent if nothing was evicted. */
+    readonly evictedAgeMs?: number;
+    readonly evictedBytesToday: number;
+  };
+  /** When the counts below were made; they take a walk through the store. */
+  readonly countedAt?: string;
+  /** The largest first. */
+  readonly teams: readonly UsageRow[];
+  readonly tools: readonly UsageRow[];
+  readonly namespaces: readonly NamespaceRow[];
+  /** Newest first. */
+  readonly deniedWrites: readonly DeniedWrite[];
+  /** The next to end first. */
+  readonly tokens: readonly TokenRow[];
+  /** Empty if there is one node. */
+  readonly nodes: readonly NodeRow[];
+}
+
+export interface UsageRow {
+  readonly name: string;
+  readonly results: number;
+  /** Of the blobs that its results name; a shared blob counts for each. */
+  readonly bytes: number;
+}
+
+export interface NamespaceRow {
+  readonly namespace: string;
+  readonly results: number;
+  /** Names of tokens, the busiest first, at most 10. */
+  readonly writers: readonly string[];
+  readonly lastWriteAt?: string;
+}
+
+export interface DeniedWrite {
+  readonly at: string;
+  readonly identity: string;
+  readonly tool: string;
+  readonly why: string;
+}
+
+export interface TokenRow {
+  readonly name: string;
+  readonly namespace: string;
+  readonly rights: readonly string[];
+  readonly expiresAt?: string;
+  readonly expiresSoon: boolean;
+}
+
+export interface NodeRow {
+  readonly name: string;
+  readonly lastSeenAt: string;
+  readonly isThisOne: boolean;
+}
+
+// ── Set up ───────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Setup {
+  /** As the request addressed it. */
+  readonly address: string;
+  readonly needsToken: boolean;
+  readonly tools: readonly ToolSetup[];
+}
+
+export interface ToolSetup {
+  /** "Bazel, gRPC" */
+  readonly name: string;
+  /** What to write, with this server's address. */
+  readonly snippet: string;
+  /** The light is green if it is there. */
+  readonly lastRequestAt?: string;
+  readonly requestsToday: number;
+}

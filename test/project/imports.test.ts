@@ -35,6 +35,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'limits.ts  store.ts  events.ts  raw.ts  size-limit.ts',
     'shared  scrub  log  review',
     'layers  memory',
+    'fleet',
     'disk/fs',
     'disk/index',
     'disk/files  disk/space',

@@ -1,0 +1,54 @@
+// The bucket as the fleet engine sees it: objects with unique names, and nothing else of S3.
+//
+// A name is used once, ever: a late or repeated DELETE can then hit only an object that was condemned before,
+// and nothing depends on conditional PUTs.
+
+/** An object in a listing. The bucket is part of another system: ages come from its own clock. */
+export interface ListedObject {
+  readonly name: string;
+  readonly size: number;
+  /** By the bucket's clock: the time of its answer minus the time of the object. */
+  readonly ageMs: number;
+}
+
+export interface ObjectsPage {
+  readonly objects: readonly ListedObject[];
+  /** The argument of the next call. Undefined after the last page. */
+  readonly after: string | undefined;
+}
+
+/**
+ * Names are relative to the prefix of the bucket. Every wait has a deadline. A failure of the bucket is an
+ * AssayError.
+ */
+export interface Objects {
+  /**
+   * Streams `size` bytes (undefined: unknown) into a new object, and resolves when it is durable. A piece of
+   * the content is used only until the next one is asked for. If the content fails, nothing is kept and that
+   * error is thrown.
+   */
+  put(
+    name: string,
+    content: Uint8Array | AsyncIterable<Uint8Array>,
+    size: number | undefined,
+    signal?: AbortSignal,
+  ): Promise<void>;
+  /**
+   * The bytes from `offset` on, `length` of them; fewer if the object is shorter. Undefined only if the bucket
+   * says NoSuchKey: every other failure throws, also in the middle. A piece stays valid after the next one is
+   * asked for.
+   */
+  get(
+    name: string,
+    offset: number,
+    length: number,
+    signal?: AbortSignal,
+  ): Promise<AsyncIterable<Buffer> | undefined>;
+  /** A name without an object is no failure. */
+  delete(names: readonly string[]): Promise<void>;
+  /** A page of objects in the order of their names, for the janitor's slow listing. */
+  list(after: string | undefined): Promise<ObjectsPage>;
+  /** Aborts unfinished multipart uploads that began longer ago than that, and returns how many. */
+  abortUploads(olderThanMs: number): Promise<number>;
+  close(): Promise<void>;
+}

@@ -138,6 +138,12 @@ export const STORE = {
   /** The shortest time between two warnings. */
   logWarnMs: 1 * MINUTE,
 
+  // The history
+
+  /** One document. Documents that are put or removed in one commit. */
+  historyDocumentBytes: 1 * MIB,
+  historyBatch: 256,
+
   // Reviews after an incident
 
   /** Results that are removed at once: their removals share commits. */

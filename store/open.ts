@@ -11,6 +11,7 @@
 //   uploads   engine        stores the parts; a finished upload enters like any other put
 //   labels    engine        stores names
 //             labels        serves a label only if its result is a hit; above all layers of results
+//   history   engine        stores documents; no layer, because no hit depends on it
 //
 // Results ask `missing` of the outermost layer of blobs. Each tenant has its own layers, on the blobs that the
 // engine shows to it, and shares the records of results and labels.
@@ -105,6 +106,7 @@ export function addLayers(engine: Engine, onEvent: OnStoreEvent): Store {
   return {
     ...layered(engine, engine, tenant, onEvent),
     review: reviewOf(engine.records),
+    history: engine.history,
     inspect: engine.inspect,
   };
 }

@@ -3,6 +3,7 @@
 // nothing else. open.ts has the layers and their order.
 import type { Digest, Hash } from '../core/digest.ts';
 import type { Namespace } from '../core/namespace.ts';
+import type { History } from './history.ts';
 
 /**
  * The content of a put: bytes, or a stream. The store uses a piece of a stream only until it asks for the
@@ -273,9 +274,11 @@ export interface Store extends TenantParts {
    * to call for each request.
    *
    * The store itself sees every blob. What is put there belongs to no tenant. Only the store itself has
-   * `inspect` and `review`, which show the content of all tenants.
+   * `inspect`, `review` and `history`, which show the content of all tenants.
    */
   tenant(name: string): Store;
+  /** Undefined for a tenant: a server decides who reads which namespace. */
+  readonly history?: History | undefined;
   /** Undefined for a tenant. */
   readonly review?: Review | undefined;
   /** Undefined if the store has no disk, and for a tenant. */
@@ -289,6 +292,7 @@ export interface Store extends TenantParts {
 export interface Engine extends TenantParts {
   readonly records: ResultRecords;
   readonly labels: LabelRecords;
+  readonly history: History;
   tenant(name: string): TenantParts;
   readonly inspect?: (() => Promise<Inspection>) | undefined;
   readonly fault?: ((isWritten: boolean) => string | undefined) | undefined;

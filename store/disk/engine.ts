@@ -1,7 +1,8 @@
 // The disk engine: opens a store's folder and connects its parts.
 // Several processes may have one folder open, and each may be killed at any moment.
 import type { OnStoreEvent } from '../events.ts';
-import { limitedBlobs, limitedRecords, limitedUploads } from '../layers/limit.ts';
+import type { History } from '../history.ts';
+import { limitedBlobs, limitedHistory, limitedRecords, limitedUploads } from '../layers/limit.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Inspection, LabelRecords, ResultRecords, Uploads } from '../store.ts';
 import { createStore } from './create.ts';
@@ -12,6 +13,7 @@ import { faultOf } from './fs/faults.ts';
 import { prepareLayout } from './fs/layout.ts';
 import type { Clock } from './fs/uptime.ts';
 import { faultIn } from './health.ts';
+import { DiskHistory } from './index/history.ts';
 import { Index } from './index/index.ts';
 import { DiskLabels } from './index/labels.ts';
 import { Leases } from './index/leases.ts';
@@ -33,6 +35,7 @@ export interface DiskEngine extends DiskTenantParts {
   tenant(name: string): DiskTenantParts;
   readonly records: ResultRecords;
   readonly labels: LabelRecords;
+  readonly history: History;
   inspect(): Promise<Inspection>;
   /** Why the store can't be read or, with `isWritten`, written now. */
   fault(isWritten: boolean): string | undefined;
@@ -95,6 +98,7 @@ export async function openDiskEngine(
       uploads: limitedUploads(uploads.ofTenant(name), space),
     }),
     labels: new DiskLabels(index.tables),
+    history: limitedHistory(new DiskHistory(index.tables), space),
     async inspect() {
       const { DiskInspection } = await import('./inspection.ts');
       return new DiskInspection(index, blobs.unleased());

@@ -4,6 +4,7 @@
 //
 // Sits directly on the engine, below verify: it counts what is written, and the engine evicts to make space.
 import { AssayError } from '../../core/errors.ts';
+import type { History } from '../history.ts';
 import { STORE } from '../limits.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Content, ResultRecords, UploadPart, UploadStatus, Uploads } from '../store.ts';
@@ -50,6 +51,20 @@ export function limitedRecords(records: ResultRecords, space: SpaceLimit): Resul
       space.withReserved(result.bytes.length, () => records.put(address, result, replacing)),
     after: (position) => records.after(position),
     remove: (address, seen) => records.remove(address, seen),
+  };
+}
+
+export function limitedHistory(history: History, space: SpaceLimit): History {
+  return {
+    put: (documents) =>
+      space.withReserved(
+        documents.reduce((sum, { bytes }) => sum + bytes.length, 0),
+        () => history.put(documents),
+      ),
+    get: (kind, id, namespaces) => history.get(kind, id, namespaces),
+    page: (query) => history.page(query),
+    removeBefore: (kind, at, most) => history.removeBefore(kind, at, most),
+    usedBytes: () => history.usedBytes(),
   };
 }
 

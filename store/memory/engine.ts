@@ -13,6 +13,7 @@ import type {
   ResultRecords,
   StoredResult,
 } from '../store.ts';
+import { memoryHistory } from './history.ts';
 import { type KeptUploads, memoryUploads } from './uploads.ts';
 
 export interface KeptBlob {
@@ -32,6 +33,7 @@ export function memoryEngine(kept: Map<Hash, KeptBlob> = new Map()): Engine {
     tenant: partsOf,
     records: memoryRecords(),
     labels: memoryLabels(),
+    history: memoryHistory(),
     close: async () => {},
   };
 }

@@ -32,7 +32,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'action.ts  inlined-blobs.ts  path-set.ts  result.ts  tree.ts',
   ],
   store: [
-    'limits.ts  store.ts  events.ts  raw.ts  size-limit.ts',
+    'limits.ts  store.ts  events.ts  raw.ts  size-limit.ts  history.ts',
     'shared  scrub  log  review',
     'layers  memory',
     'fleet',

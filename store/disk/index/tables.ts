@@ -31,6 +31,7 @@ const TABLES = {
   labels: true,
   order: false,
   uploads: true,
+  history: false,
 } as const;
 
 export type TableName = keyof typeof TABLES;
@@ -45,6 +46,7 @@ const TABLE_NAMES: readonly TableName[] = [
   'labels',
   'order',
   'uploads',
+  'history',
 ];
 
 interface Opened {
@@ -158,6 +160,11 @@ export class Tables {
     let bytes = 0;
     for (const name of TABLE_NAMES) bytes += bytesOf(this.table(name));
     return bytes;
+  }
+
+  /** The same of one table. */
+  usedBytesOf(name: TableName): number {
+    return bytesOf(this.table(name));
   }
 
   /** The whole file. It never shrinks; unused pages are written again. */

@@ -30,6 +30,7 @@ import {
   streamOf,
 } from '../content.ts';
 import { type Backend, describeStore } from '../contract.ts';
+import { describeHistory } from '../contract-history.ts';
 import { describeLabels } from '../contract-labels.ts';
 import { describeReview } from '../contract-review.ts';
 import { describeTenants } from '../contract-tenants.ts';
@@ -69,6 +70,7 @@ describeUploads(backend);
 describeLabels(backend);
 describeTenants(backend);
 describeReview(backend);
+describeHistory(backend);
 
 describe('on disk', () => {
   const { folder, open } = useFolders();

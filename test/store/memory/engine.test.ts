@@ -4,6 +4,7 @@ import { type KeptBlob, memoryEngine } from '../../../store/memory/engine.ts';
 import { addLayers, openMemoryStore } from '../../../store/open.ts';
 import { contentOf, putAll, readFrom } from '../content.ts';
 import { type Backend, describeStore } from '../contract.ts';
+import { describeHistory } from '../contract-history.ts';
 import { describeLabels } from '../contract-labels.ts';
 import { describeReview } from '../contract-review.ts';
 import { describeTenants } from '../contract-tenants.ts';
@@ -29,6 +30,7 @@ describeUploads(backend);
 describeLabels(backend);
 describeTenants(backend);
 describeReview(backend);
+describeHistory(backend);
 
 describe('openMemoryStore', () => {
   test('returns a separate store for each caller', async () => {

@@ -1,5 +1,7 @@
 // An audit as one self-contained HTML page: findings, variations, the process tree, files. No script and no
 // other address. Folding and navigation are the browser's own, so they work by keyboard.
+
+import { Html, html, NOTHING } from '../../core/html/html.ts';
 import { readable } from '../../hermeticity/system/absolute-path.ts';
 import type { TracedProcess } from '../../hermeticity/trace/access.ts';
 import { commandText, type Finding, fixText } from '../../hermeticity/verdict/finding.ts';
@@ -8,7 +10,6 @@ import type { Audit } from './audit.ts';
 import { type TouchedFile, touchedFiles } from './files.ts';
 import { KINDS } from './finding-kinds.ts';
 import type { FindingGroup, GroupedAudit } from './groups.ts';
-import { Html, html, NOTHING } from './html.ts';
 import { AUDIT_STYLE } from './page-style.ts';
 import { headline, statusOf, TITLES } from './report.ts';
 import type { AuditedCommand } from './sarif.ts';

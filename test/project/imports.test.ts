@@ -26,7 +26,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'proto/generated/build/bazel/semver  proto/generated/google/protobuf',
     'proto/generated/google/rpc',
     'proto/generated',
-    'cli  grpc  limits.ts  namespace.ts  path.ts  request-shapes.ts',
+    'cli  grpc  html  limits.ts  namespace.ts  path.ts  request-shapes.ts',
     'config  message.ts  sha256.ts',
     'digest.ts  evidence.ts  fastcdc.ts  metadata',
     'action.ts  inlined-blobs.ts  path-set.ts  result.ts  tree.ts',

@@ -11,15 +11,16 @@ export class Html {
 
 export const NOTHING = new Html('');
 
-type Value = string | number | Html | readonly Html[];
+export type Value = string | number | Html | readonly Html[] | undefined;
 
-/** Fills values into markup. Text is escaped, Html is not. */
+/** Fills values into markup. Text is escaped, Html is not. Undefined gives nothing. */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
-  const whole = parts.map((part, index) => part + render(values[index] ?? ''));
+  const whole = parts.map((part, index) => part + render(values[index]));
   return new Html(whole.join(''));
 }
 
 function render(value: Value): string {
+  if (value === undefined) return '';
   if (value instanceof Html) return value.text;
   if (typeof value === 'object') return value.map(({ text }) => text).join('');
   return escapeHtml(String(value));
@@ -36,8 +37,14 @@ const MARKUP: Readonly<Record<string, string>> = {
 /** Shows control and bidirectional characters by their code point. */
 export function escapeHtml(text: string): string {
   const visible = text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   );
   return visible.replace(/[&<>"']/g, (character) => MARKUP[character] ?? '');
+}
+
+/** Text of several lines, for an element that keeps them: a line feed and a tab stay as they are. */
+export function multiline(text: string): Html {
+  const kept = text.split(/([\n\t])/).map((part, index) => (index % 2 === 1 ? part : escapeHtml(part)));
+  return new Html(kept.join(''));
 }

@@ -34,7 +34,7 @@ const catalogue = {
   },
   ASSAY_BAD_NAMESPACE: {
     summary: 'The namespace in the URL, or the instance name, is not valid.',
-    hint: 'Use at most 255 letters, digits, "_", "-", "." and "/". No part may be "." or "..".',
+    hint: 'Use at most 255 letters, digits, "_", "-", "." and "/". No part may be "." or "..", and the first may not be the name of a page.',
     status: 400,
   },
   ASSAY_BAD_KEY: {

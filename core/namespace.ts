@@ -7,6 +7,19 @@ declare const namespaceBrand: unique symbol;
 /** Zero or more parts joined by "/"; the empty one is the default. */
 export type Namespace = string & { readonly [namespaceBrand]: true };
 
+/** The first parts of the addresses of pages and of their API. A request can't name a namespace below one. */
+const PAGE_NAMES: ReadonlySet<string> = new Set([
+  'action',
+  'api',
+  'hermeticity',
+  'login',
+  'logout',
+  'misses',
+  'runs',
+  'setup',
+  'storage',
+]);
+
 const MAX_LENGTH = 255;
 const PART = /^[0-9A-Za-z_.-]+$/;
 
@@ -74,6 +87,17 @@ export function ancestorsOf(namespace: Namespace): Namespace[] {
 export function parseNamespace(text: string): Namespace {
   if (isNamespace(text)) return text;
   throw new AssayError('ASSAY_BAD_NAMESPACE', JSON.stringify(text.slice(0, MAX_LENGTH)));
+}
+
+/**
+ * The namespace that the URL, the instance name or the bucket of a request names. The namespace of a token may
+ * have any name: it is in no URL.
+ */
+export function parseRequestedNamespace(text: string): Namespace {
+  const slash = text.indexOf('/');
+  const first = slash === -1 ? text : text.slice(0, slash);
+  if (!PAGE_NAMES.has(first)) return parseNamespace(text);
+  throw new AssayError('ASSAY_BAD_NAMESPACE', `${JSON.stringify(first)} is the name of a page of the server`);
 }
 
 /** A namespace as the store keeps it: an identity's or a protocol's. Undefined for any other text. */

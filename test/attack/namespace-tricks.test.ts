@@ -79,7 +79,7 @@ async function sendRaw(server: TestServer, head: string, body = ''): Promise<str
   const connection = await RawConnection.to(server);
   connection.send(
     Buffer.from(
-      `${head}\r\nhost: x\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      `${head}\r\nhost: localhost\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     ),
   );
   return connection.untilClosed();
@@ -173,3 +173,19 @@ test('an upload in parts belongs to its namespace, whoever names its id', async 
   expect((await main.readBytes(`blobs/${hash}/${size}`)).equals(bytes)).toBe(true);
   expect(await other.writeStatus(resource)).toMatchObject({ complete: false });
 });
+
+/** In a URL without a base path, `/login/ac/KEY` and the others would be addresses of pages. */
+test.each(['action', 'api', 'hermeticity', 'login', 'logout', 'misses', 'runs', 'setup', 'storage'])(
+  'no request has the namespace or the bucket %s, which is a page',
+  async (name) => {
+    const server = await testServer();
+    /** Below /webdav/ the whole path is a key. */
+    const urls = [...urlsWith(name), ...urlsWith(`${name}/below`).slice(0, 3)];
+    for (const url of urls.filter((one) => !one.startsWith('/webdav/'))) {
+      expect(await sendRaw(server, `PUT ${url} HTTP/1.1`, 'x'), url).toContain('ASSAY_BAD_NAMESPACE');
+      expect(await sendRaw(server, `GET ${url} HTTP/1.1`), url).toContain('ASSAY_BAD_NAMESPACE');
+    }
+    const client = (await reapiClient(server.url)).in(name);
+    expect(await client.getResult(KEY)).toMatchObject({ status: 'INVALID_ARGUMENT' });
+  },
+);

@@ -1,6 +1,6 @@
 // The cache service of GitHub Actions, version 2. Its calls are at /twirp/ or /actions/NAMESPACE/twirp/ and
 // need the token. Uploads and downloads use signed URLs, which need no token.
-import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { type Namespace, parseRequestedNamespace } from '../../../core/namespace.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { type Adapter, badKey, methodNotAllowed } from '../shared/adapter.ts';
 import { CREATE, FINALIZE, GET_URL } from './calls.ts';
@@ -22,7 +22,7 @@ export const actions: Adapter = {
     if (!found) return signedAddress(exchange, path, new URLSearchParams(query));
     exchange.authorize();
     if (exchange.method !== 'POST') throw methodNotAllowed(exchange);
-    return call(exchange, parseNamespace(found.within ?? ''), found.name ?? '');
+    return call(exchange, parseRequestedNamespace(found.within ?? ''), found.name ?? '');
   },
 };
 

@@ -4,7 +4,7 @@
 // The clients add a shared access signature to each URL: `sig=TOKEN` carries the server's token. SharedKey
 // signatures are not checked, so they do not authorize a request to a server with a token.
 import { AssayError } from '../../../core/errors.ts';
-import { parseNamespace } from '../../../core/namespace.ts';
+import { parseRequestedNamespace } from '../../../core/namespace.ts';
 import type { Requirement } from '../../access/rights.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { type Adapter, badKey, methodNotAllowed } from '../shared/adapter.ts';
@@ -24,7 +24,7 @@ export const azure: Adapter = {
     authorize(exchange, query, exchange.method === 'PUT' ? PUT_ARTIFACT : GET_ARTIFACT);
     const { container, blob } = ADDRESS.exec(path)?.groups ?? {};
     if (container === undefined || blob === undefined) throw badKey('/azure/CONTAINER/BLOB');
-    const address = artifactAddress('azure', parseNamespace(container), blob);
+    const address = artifactAddress('azure', parseRequestedNamespace(container), blob);
     switch (exchange.method) {
       case 'GET':
       case 'HEAD':

@@ -4,7 +4,7 @@
 // any other spelling is refused.
 import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { DEFAULT_NAMESPACE, type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { DEFAULT_NAMESPACE, type Namespace, parseRequestedNamespace } from '../../../core/namespace.ts';
 import type { Kind } from '../../pages/metrics.ts';
 
 export interface Address {
@@ -34,7 +34,7 @@ function namespaceOf(prefix: string): Namespace {
   if (prefix === known.prefix) return known.namespace;
   if (prefix === '') return DEFAULT_NAMESPACE;
   if (!prefix.startsWith('/') || prefix === '/') throw oddSpelling(prefix);
-  known = { prefix, namespace: parseNamespace(prefix.slice(1)) };
+  known = { prefix, namespace: parseRequestedNamespace(prefix.slice(1)) };
   return known.namespace;
 }
 

@@ -5,7 +5,7 @@
 //   bazel     ac/<64 hex>        looks like an action's hash but is not one, so ccache has its own base path
 //
 // New content replaces the old: manifests grow with every compilation, and results contain their time.
-import { parseNamespace } from '../../../core/namespace.ts';
+import { parseRequestedNamespace } from '../../../core/namespace.ts';
 import { type ArtifactKey, plainAdapter } from '../shared/plain-adapter.ts';
 
 const NAMESPACE = '(?:(?<namespace>.+)/)?';
@@ -26,5 +26,5 @@ function parseKey(path: string): ArtifactKey | undefined {
   const found = (BAZEL.exec(path) ?? SUBDIRS.exec(path) ?? FLAT.exec(path))?.groups;
   if (!found) return undefined;
   const { namespace = '', key, first, rest } = found;
-  return { namespace: parseNamespace(namespace), key: key ?? `${first}${rest}` };
+  return { namespace: parseRequestedNamespace(namespace), key: key ?? `${first}${rest}` };
 }

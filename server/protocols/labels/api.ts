@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { LABELS_PATH } from '../../../core/labels.ts';
-import { parseNamespace } from '../../../core/namespace.ts';
+import { parseRequestedNamespace } from '../../../core/namespace.ts';
 import { all } from '../../access/rights.ts';
 import { authorized, onlyMethods } from '../../http/app.ts';
 import { jsonErrors } from '../../http/error-response.ts';
@@ -46,7 +46,7 @@ async function endpoints(app: FastifyInstance): Promise<void> {
       store,
       server: { metrics },
     } = exchange;
-    const namespace = parseNamespace(params.namespace ?? '');
+    const namespace = parseRequestedNamespace(params.namespace ?? '');
     const found = await store.labels.newest(namespace, [query.prefix ?? []].flat(), query.exact);
     metrics.lookedUp('labels', found !== undefined);
     if (!found) throw MISS;
@@ -59,7 +59,7 @@ async function endpoints(app: FastifyInstance): Promise<void> {
       store,
       server: { lifecycle },
     } = exchange;
-    const namespace = parseNamespace(params.namespace ?? '');
+    const namespace = parseRequestedNamespace(params.namespace ?? '');
     const { label = '', key = '' } = query;
     const hash = parseHash(key);
     const outcome = await lifecycle.whileWriting(() => store.labels.put({ namespace, label }, hash));

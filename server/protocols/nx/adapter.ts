@@ -4,7 +4,7 @@
 // first byte. Nx's records are written once: a second PUT with other content gets 409, which Nx ignores. Of a
 // PUT it also ignores 403, and it fails the task with every other status and with a broken connection.
 import { AssayError } from '../../../core/errors.ts';
-import { parseNamespace } from '../../../core/namespace.ts';
+import { parseRequestedNamespace } from '../../../core/namespace.ts';
 import type { ErrorFormat } from '../../http/error-response.ts';
 import { type ArtifactKey, plainAdapter } from '../shared/plain-adapter.ts';
 
@@ -35,5 +35,5 @@ export const nx = plainAdapter({
 
 function parseKey(path: string): ArtifactKey | undefined {
   const { namespace = '', key } = ADDRESS.exec(path)?.groups ?? {};
-  return key === undefined ? undefined : { namespace: parseNamespace(namespace), key };
+  return key === undefined ? undefined : { namespace: parseRequestedNamespace(namespace), key };
 }

@@ -7,7 +7,7 @@
 // Finding is a GET, because proxies and read-only mirrors pass on nothing else.
 import { parseHash } from '../../../core/digest.ts';
 import { decodeStrict } from '../../../core/message.ts';
-import { parseNamespace } from '../../../core/namespace.ts';
+import { parseRequestedNamespace } from '../../../core/namespace.ts';
 import { PATH_SETS_PATH } from '../../../core/path-set.ts';
 import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
 import { FIND_RESULT } from '../../../core/request-shapes.ts';
@@ -44,7 +44,7 @@ export const pathSets: Adapter = {
 
 function parseName({ path }: RequestTarget): ListName {
   const slash = path.lastIndexOf('/');
-  const namespace = parseNamespace(slash === -1 ? '' : path.slice(0, slash));
+  const namespace = parseRequestedNamespace(slash === -1 ? '' : path.slice(0, slash));
   return { namespace, key: parseHash(path.slice(slash + 1)) };
 }
 

@@ -1,7 +1,7 @@
 // Path sets over gRPC: the service assay.v1.PathSets, which is Assay's own. Other servers answer
 // UNIMPLEMENTED.
 import { parseHash } from '../../../core/digest.ts';
-import { parseNamespace } from '../../../core/namespace.ts';
+import { parseRequestedNamespace } from '../../../core/namespace.ts';
 import { PATH_SETS_SERVICE } from '../../../core/path-set.ts';
 import {
   AddPathSetRequest,
@@ -34,5 +34,5 @@ export const pathSetMethods: Methods = service(PATH_SETS_SERVICE, {
 });
 
 function nameOf({ instanceName, key }: { instanceName: string; key: string }): ListName {
-  return { namespace: parseNamespace(instanceName), key: parseHash(key) };
+  return { namespace: parseRequestedNamespace(instanceName), key: parseHash(key) };
 }

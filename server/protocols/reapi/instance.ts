@@ -2,7 +2,7 @@
 // (SHA-256), and required digests.
 import { type Digest, parseDigest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { DEFAULT_NAMESPACE, type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { DEFAULT_NAMESPACE, type Namespace, parseRequestedNamespace } from '../../../core/namespace.ts';
 import type { Digest as WireDigest } from '../../../core/proto/generated/reapi.ts';
 import { DigestFunction_Value } from '../../../core/proto/generated/reapi-services.ts';
 
@@ -15,7 +15,8 @@ interface About {
 let known = { name: '', namespace: DEFAULT_NAMESPACE };
 
 export function namespaceOf(instanceName: string): Namespace {
-  if (instanceName !== known.name) known = { name: instanceName, namespace: parseNamespace(instanceName) };
+  if (instanceName !== known.name)
+    known = { name: instanceName, namespace: parseRequestedNamespace(instanceName) };
   return known.namespace;
 }
 

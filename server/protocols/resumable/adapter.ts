@@ -11,7 +11,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { DEFAULT_NAMESPACE, type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { DEFAULT_NAMESPACE, type Namespace, parseRequestedNamespace } from '../../../core/namespace.ts';
 import { all } from '../../access/rights.ts';
 import type { ServerContext } from '../../context.ts';
 import { jsonErrors } from '../../http/error-response.ts';
@@ -48,7 +48,7 @@ export function resumablePut(
 function answer(exchange: Exchange, prefix: string | undefined, hash: string): Promise<void> {
   exchange.authorize(all('blobs:write'));
   const address: UploadAddress = {
-    namespace: prefix === undefined ? DEFAULT_NAMESPACE : parseNamespace(prefix),
+    namespace: prefix === undefined ? DEFAULT_NAMESPACE : parseRequestedNamespace(prefix),
     hash: parseHash(hash),
   };
   switch (exchange.method) {

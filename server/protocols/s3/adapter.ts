@@ -2,7 +2,7 @@
 // A bucket is a namespace and needs no creation. A PUT replaces an object, as in S3.
 import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { parseNamespace } from '../../../core/namespace.ts';
+import { parseRequestedNamespace } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Requirement } from '../../access/rights.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -81,5 +81,5 @@ function addressIn({ path, query }: RequestTarget): ResultAddress {
   const { bucket, key } = ADDRESS.exec(path)?.groups ?? {};
   const isObject = bucket !== undefined && key !== undefined && ALLOWED_QUERY.test(query);
   if (!isObject) throw badKey('/s3/BUCKET/KEY, without a query');
-  return artifactAddress('s3', parseNamespace(bucket), key);
+  return artifactAddress('s3', parseRequestedNamespace(bucket), key);
 }

@@ -1,7 +1,7 @@
 // Makes the adapter of a plain protocol: GET, HEAD and PUT of a body under a key.
 // Every promise of results holds for these bodies, because each is stored as an artifact (artifact.ts).
 import type { AssayError } from '../../../core/errors.ts';
-import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { type Namespace, parseRequestedNamespace } from '../../../core/namespace.ts';
 import type { ResultOutcome } from '../../../store/store.ts';
 import { CONTENT_ERRORS, type ErrorFormat } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -77,7 +77,7 @@ export function namespaceAndKey(path: string, key: RegExp): ArtifactKey | undefi
   const slash = path.lastIndexOf('/');
   const last = path.slice(slash + 1);
   if (!key.test(last)) return undefined;
-  return { namespace: parseNamespace(slash === -1 ? '' : path.slice(0, slash)), key: last };
+  return { namespace: parseRequestedNamespace(slash === -1 ? '' : path.slice(0, slash)), key: last };
 }
 
 async function answerDeniedPut(exchange: Exchange, denial: AssayError, status: number): Promise<void> {

@@ -1,6 +1,6 @@
 // The address of a Turborepo artifact: a hash within a namespace. The client's team, by slug or by id, is
 // part of the namespace.
-import { parseNamespace } from '../../../core/namespace.ts';
+import { parseRequestedNamespace } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { ErrorFormat } from '../../http/error-response.ts';
 import { artifactAddress } from '../shared/artifact.ts';
@@ -20,5 +20,5 @@ export interface Team {
 
 export function artifactIn(prefix: string | undefined, { slug, teamId }: Team, hash: string): ResultAddress {
   const parts = [prefix, slug || teamId];
-  return artifactAddress('turbo', parseNamespace(parts.filter(Boolean).join('/')), hash);
+  return artifactAddress('turbo', parseRequestedNamespace(parts.filter(Boolean).join('/')), hash);
 }

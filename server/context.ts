@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { WriteLog } from '../store/log/write-log.ts';
 import type { Store } from '../store/store.ts';
 import type { AccessControl } from './access/access-control.ts';
+import type { BrowserSessions } from './access/browser-session.ts';
 import type { TokenExchange } from './access/identities.ts';
 import type { ScopedStore } from './access/scoped-store.ts';
 import type { Capacity } from './capacity/capacity.ts';
@@ -23,6 +24,7 @@ export interface ServerContext {
   readonly access: AccessControl;
   /** Undefined if the server exchanges no tokens. */
   readonly tokenExchange: TokenExchange | undefined;
+  readonly browserSessions: BrowserSessions;
   readonly signatures: SignatureCheck;
   readonly checkHost: HostCheck;
   readonly checkOrigin: OriginCheck;

@@ -183,6 +183,10 @@ export const ACCESS = {
   maxFailedExchanges: 30,
   failedExchangesMs: 60 * SECOND,
   maxFailingClients: 1024,
+  /** How long a browser stays logged in: a working day. */
+  sessionMs: 12 * 60 * MINUTE,
+  /** Browsers keep cookies of up to 4096 bytes, with their name and attributes. */
+  maxSessionLength: 3900,
 } as const;
 
 export const ZSTD = {

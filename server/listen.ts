@@ -6,6 +6,7 @@ import { descriptorLimit } from '../store/disk/fs/descriptors.ts';
 import type { WriteLog } from '../store/log/write-log.ts';
 import type { Store } from '../store/store.ts';
 import { accessControl } from './access/access-control.ts';
+import { BrowserSessions } from './access/browser-session.ts';
 import type { TokenExchange } from './access/identities.ts';
 import type { IdentitySource } from './access/identity.ts';
 import { Capacity } from './capacity/capacity.ts';
@@ -41,6 +42,8 @@ export interface ServerOptions {
   readonly identities?: IdentitySource | undefined;
   /** Gives short tokens, which `identities` knows. */
   readonly tokenExchange?: TokenExchange | undefined;
+  /** Servers with the same one share their logins. By default, a restart ends all logins. */
+  readonly sessionSecret?: Buffer | undefined;
   readonly s3Keys?: S3Keys | undefined;
   readonly readOnly?: boolean;
   readonly tls?: TlsIdentity | undefined;
@@ -82,6 +85,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     writeLog: options.writeLog,
     access,
     tokenExchange: options.tokenExchange,
+    browserSessions: new BrowserSessions(access, options.sessionSecret),
     signatures,
     checkHost,
     checkOrigin,

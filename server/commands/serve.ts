@@ -6,6 +6,7 @@ import { STORE } from '../../store/limits.ts';
 import { openWriteLog } from '../../store/log/write-log.ts';
 import { openDiskStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
+import { openAuthKey } from '../access/auth-key.ts';
 import { keepReconciling } from '../background/reconcile.ts';
 import { keepScrubbing } from '../background/scrub.ts';
 import { keepSweeping } from '../background/sweep.ts';
@@ -85,6 +86,7 @@ export const serveCommand: CommandModule = {
         limits: { maxBlobBytes },
         identities: access,
         tokenExchange: access,
+        sessionSecret: sessionSecret(settings),
         store,
         writeLog,
         log,
@@ -112,6 +114,16 @@ export const serveCommand: CommandModule = {
     return 0;
   },
 };
+
+/** Undefined where it can't be kept: then a restart ends the logins of browsers. */
+function sessionSecret(settings: Settings): Buffer | undefined {
+  if (settings.token === undefined && !hasIdentities(settings)) return undefined;
+  try {
+    return openAuthKey(settings.storeFolder);
+  } catch {
+    return undefined;
+  }
+}
 
 function startScrubbing(
   { scrubBytesPerSecond: bytesPerSecond, storeFolder }: Settings,

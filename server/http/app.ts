@@ -32,8 +32,12 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     route?: Route;
     errors?: ErrorFormat;
+    /** The format of errors for a browser. */
+    htmlErrors?: ErrorFormat;
     /** Answers requests without a credential. */
     isPublic?: boolean;
+    /** GET and HEAD also take the cookie of a browser's login as a credential. */
+    acceptsSession?: boolean;
   }
 }
 
@@ -63,10 +67,16 @@ export function createApp(
   });
   app.decorateRequest('exchange');
   app.addHook('onRequest', async (request, reply) => {
-    const { route = 'other', errors = PAGE_ERRORS, isPublic = false } = request.routeOptions.config;
-    request.exchange = new Exchange(request.raw, reply.raw, context, route, errors);
+    const {
+      route = 'other',
+      errors = PAGE_ERRORS,
+      htmlErrors,
+      isPublic = false,
+    } = request.routeOptions.config;
+    const format = (acceptsHtml(request) && htmlErrors) || errors;
+    request.exchange = new Exchange(request.raw, reply.raw, context, route, format);
     request.exchange.check();
-    if (!isPublic) request.exchange.authorize();
+    if (!isPublic) authorize(request);
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', parseBody);
@@ -106,6 +116,20 @@ export function onlyMethods(
     },
     handler: () => {},
   });
+}
+
+/** Browsers name HTML. Build tools and curl do not. */
+export function acceptsHtml({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return headers.accept?.includes('text/html') ?? false;
+}
+
+/** A credential in the header wins. A cookie that is not valid counts as none. */
+export function authorize({ exchange, headers, routeOptions, method }: FastifyRequest): void {
+  const isReading = method === 'GET' || method === 'HEAD';
+  const takesCookie = isReading && routeOptions.config.acceptsSession && headers.authorization === undefined;
+  const identity = takesCookie ? exchange.server.browserSessions.identityOf(headers) : undefined;
+  if (identity) exchange.authorizeAs(identity);
+  else exchange.authorize();
 }
 
 /** A hook for routes that need these rights besides a credential. */

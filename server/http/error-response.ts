@@ -1,4 +1,5 @@
 // The headers and the body of an error response, in the format of the client's protocol.
+import type { IncomingMessage } from 'node:http';
 import type { AssayError } from '../../core/errors.ts';
 import { ACCESS, SERVER } from '../limits.ts';
 
@@ -10,8 +11,12 @@ export interface ErrorFormat {
   readonly type: string;
   /** The Allow header of a response to a wrong method. */
   readonly methods: string;
+  /** Further headers of each error. */
+  readonly headers?: Headers;
+  /** False for people: a browser that is challenged asks for a password in a dialog of its own. */
+  readonly isChallenging?: boolean;
   /** `message` contains nothing that the client must not see. */
-  body(error: AssayError, message: string): string;
+  body(error: AssayError, message: string, request?: IncomingMessage): string;
 }
 
 const CHALLENGE = ['www-authenticate', 'Bearer', 'www-authenticate', 'Basic realm="assay"'];
@@ -28,8 +33,8 @@ export const PAGE_ERRORS = jsonErrors('GET, HEAD');
 export const CONTENT_ERRORS = jsonErrors('GET, HEAD, PUT');
 
 export function errorHeaders({ code, entry }: AssayError, format: ErrorFormat): Headers {
-  const type = ['content-type', format.type];
-  if (code === 'ASSAY_UNAUTHORIZED') return [...type, ...CHALLENGE];
+  const type = ['content-type', format.type, ...(format.headers ?? [])];
+  if (code === 'ASSAY_UNAUTHORIZED' && format.isChallenging !== false) return [...type, ...CHALLENGE];
   if (code === 'ASSAY_BAD_ENCODING') return [...type, 'accept-encoding', 'identity'];
   if (code === 'ASSAY_STORE_FULL') return [...type, 'retry-after', String(SERVER.fullRetryAfterSeconds)];
   if (code === 'ASSAY_TOO_MANY_FAILURES')
@@ -40,7 +45,7 @@ export function errorHeaders({ code, entry }: AssayError, format: ErrorFormat): 
 }
 
 /** The detail of a server error may name folders of this machine, so the client gets only the summary. */
-export function errorBody(error: AssayError, format: ErrorFormat): Buffer {
+export function errorBody(error: AssayError, format: ErrorFormat, request?: IncomingMessage): Buffer {
   const { status, summary } = error.entry;
-  return Buffer.from(`${format.body(error, status >= 500 ? summary : error.detail)}\n`);
+  return Buffer.from(`${format.body(error, status >= 500 ? summary : error.detail, request)}\n`);
 }

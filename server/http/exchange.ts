@@ -243,7 +243,7 @@ export class Exchange {
     const response = {
       status: status ?? error.entry.status,
       headers: [...errorHeaders(error, this.#errors), ...moreHeaders],
-      body: errorBody(error, this.#errors),
+      body: errorBody(error, this.#errors, this.request),
     };
     if (this.response.headersSent) this.response.destroy();
     else if (isAnsweredBeforeBody(this.request, error)) this.#answerBeforeBody(response);

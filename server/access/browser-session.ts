@@ -1,0 +1,106 @@
+// BrowserSessions: the cookie of a person who logged in with a token.
+//
+// The cookie holds the token and its end, sealed with AES-256-GCM. Guarantees:
+// - Each request finds the identity by the token again: a token that was revoked or has ended ends its sessions.
+// - The cookie is no token: no protocol accepts it, and without the server's key nobody can take the token out.
+// - The identity of a cookie has no right to write.
+// Only pages and GET of /api ask for it (http/app.ts), and the server keeps no list of sessions.
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { AssayError } from '../../core/errors.ts';
+import { ACCESS } from '../limits.ts';
+import type { AccessControl } from './access-control.ts';
+import type { Identity } from './identity.ts';
+import type { Right } from './rights.ts';
+
+const COOKIE = 'assay-session';
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+const READING: ReadonlySet<Right> = new Set(['results:read', 'blobs:read', 'stats', 'admin']);
+
+export interface SessionCookie {
+  /** The value of Set-Cookie. */
+  readonly header: string;
+  readonly identity: Identity;
+}
+
+export class BrowserSessions {
+  readonly #access: AccessControl;
+  readonly #key: Buffer;
+  readonly #now: () => number;
+
+  /** Servers with the same secret accept each other's cookies. */
+  constructor(access: AccessControl, secret: Buffer = randomBytes(KEY_BYTES), now: () => number = Date.now) {
+    this.#access = access;
+    this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'assay browser session', KEY_BYTES));
+    this.#now = now;
+  }
+
+  /** Undefined if nobody has this token. `isSecure`: the browser sends the cookie over TLS alone. */
+  open(token: string, isSecure: boolean): SessionCookie | undefined {
+    const identity = this.#access.ofToken(token);
+    if (!identity) return undefined;
+    const expiresAt = Math.min(
+      identity.expiresAt ?? Number.POSITIVE_INFINITY,
+      this.#now() + ACCESS.sessionMs,
+    );
+    const value = this.#seal(JSON.stringify([token, expiresAt]));
+    if (value.length > ACCESS.maxSessionLength)
+      throw new AssayError('ASSAY_TOKEN_REFUSED', 'the token is too long for a browser’s cookie');
+    const seconds = Math.max(0, Math.floor((expiresAt - this.#now()) / 1000));
+    return { header: setCookie(value, seconds, isSecure), identity };
+  }
+
+  /** The value of Set-Cookie that ends a session. */
+  close(isSecure: boolean): string {
+    return setCookie('', 0, isSecure);
+  }
+
+  /** Undefined without a valid cookie. */
+  identityOf({ cookie }: IncomingHttpHeaders): Identity | undefined {
+    const sealed = cookie === undefined ? undefined : valueIn(cookie);
+    const text = sealed === undefined ? undefined : this.#unseal(sealed);
+    if (text === undefined) return undefined;
+    const [token, expiresAt]: unknown[] = JSON.parse(text);
+    if (typeof token !== 'string' || Number(expiresAt) <= this.#now()) return undefined;
+    const identity = this.#access.ofToken(token);
+    return identity && { ...identity, rights: identity.rights.intersection(READING) };
+  }
+
+  #seal(text: string): string {
+    const iv = randomBytes(IV_BYTES);
+    const cipher = createCipheriv(CIPHER, this.#key, iv);
+    const sealed = [iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()];
+    return Buffer.concat(sealed).toString('base64url');
+  }
+
+  #unseal(value: string): string | undefined {
+    const bytes = Buffer.from(value, 'base64url');
+    if (value.length > ACCESS.maxSessionLength || bytes.length < IV_BYTES + TAG_BYTES) return undefined;
+    const options = { authTagLength: TAG_BYTES };
+    const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, IV_BYTES), options);
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    try {
+      const text = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
+      return Buffer.concat([text, decipher.final()]).toString('utf8');
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function setCookie(value: string, maxAgeSeconds: number, isSecure: boolean): string {
+  const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+  return `${COOKIE}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`;
+}
+
+function valueIn(cookies: string): string | undefined {
+  for (const one of cookies.split(';')) {
+    const [name, value] = one.trim().split('=');
+    if (name === COOKIE) return value;
+  }
+  return undefined;
+}

@@ -45,6 +45,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   ],
   hermeticity: ['limits.ts  system', 'trace  sandbox  reproduce', 'trace/strace  verdict'],
   server: [
+    'dashboard/setup',
     'limits.ts  log.ts  lifecycle.ts  context.ts',
     'background  capacity  access',
     'http',

@@ -18,6 +18,7 @@ export default defineConfig({
       { extends: true, test: { name: 'unit', include: [...unit], isolate: false } },
       { extends: true, test: { name: 'e2e', include: [...e2e] } },
     ],
+    globalSetup: ['test/rig/fleet/global-setup.ts'],
     setupFiles: ['test/rig/own-environment.ts'],
     sequence: { sequencer: SlowestFirst },
     testTimeout: 60_000,

@@ -11,6 +11,8 @@ bazel-bootstrap     # a real client of the server: test/clients
 bubblewrap          # shows that the executable needs nothing of this machine
 cargo               # a real command: test/commands
 ccache              # a real client of the server: test/clients
+ceph-mon            # with ceph-osd and radosgw, an S3 server: scripts/fleet-up.sh
+ceph-osd
 cmake               # drives ccache in test/clients
 curl                # a client of S3 that signs: test/clients
 default-jdk-headless # a real command: test/client/audit
@@ -24,6 +26,7 @@ make                # the C example
 nginx-light         # bench: the peer of the server
 ninja-build         # drives ccache in test/clients
 openssl             # certificates for clients that speak only TLS
+postgresql          # the index of the fleet: scripts/fleet-up.sh
 protobuf-compiler   # the generated code and the vectors are compared with protoc's
 python3             # actions of the corpus
 python3-grpcio      # a server of the Remote Execution API that shares no code with Assay
@@ -31,6 +34,7 @@ python3-mypy        # a real command: test/commands
 python3-protobuf    # the encoder that shares no code with Assay
 python3-pytest      # a real command: test/commands
 python3-sphinx      # a real command: test/commands
+radosgw             # an S3 server: scripts/fleet-up.sh
 strace              # a tracer of commands, and a witness in tests
 util-linux          # setpriv: the tests run as another user too
 END

@@ -1,6 +1,6 @@
 // `assay diff`: the differences between two actions, by name.
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
-import { differences } from '../history/difference.ts';
+import { differences } from '../../store/actions/difference.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { describe } from '../run/explain.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';

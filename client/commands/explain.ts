@@ -1,6 +1,6 @@
 // `assay explain`: why a run was a hit or a miss, with every difference by name.
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
-import { type Difference, differences } from '../history/difference.ts';
+import { type Difference, differences } from '../../store/actions/difference.ts';
 import type { HistoryEntry } from '../history/history.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { describe } from '../run/explain.ts';

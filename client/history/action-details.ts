@@ -9,13 +9,13 @@ import type { ObservedPath, PathSet } from '../../core/path-set.ts';
 import { type ActionResult, type Command, Directory } from '../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../core/result.ts';
 import { decodeTree } from '../../core/tree.ts';
+import { readAction } from '../../store/actions/stored-action.ts';
+import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Blobs, Store } from '../../store/store.ts';
 import { looksSecret } from '../action/environment.ts';
 import { candidates } from '../path-sets/path-sets.ts';
 import { shownFact, WORKSPACE } from '../path-sets/roots.ts';
 import { localPathSets } from '../path-sets/storage.ts';
-import { readBlob } from '../remote/read-blob.ts';
-import { readAction } from './stored-action.ts';
 
 export interface ActionDetails {
   readonly key: Hash;

@@ -4,9 +4,9 @@
 import { basename, posix } from 'node:path';
 import { type Digest, type Hash, parseDigest } from '../../core/digest.ts';
 import { type Command, Directory } from '../../core/proto/generated/reapi.ts';
+import { readAction } from '../../store/actions/stored-action.ts';
+import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Blobs } from '../../store/store.ts';
-import { readBlob } from '../remote/read-blob.ts';
-import { readAction } from './stored-action.ts';
 
 /** Throws if the store no longer has one of them. */
 export async function areSimilar(one: Hash, other: Hash, blobs: Blobs): Promise<boolean> {

@@ -3,9 +3,9 @@ import type { Digest } from '../../core/digest.ts';
 import type { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { referencedContent } from '../../core/result.ts';
 import { filesInTree } from '../../core/tree.ts';
+import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Blobs } from '../../store/store.ts';
 import type { Report } from '../terminal/events.ts';
-import { readBlob } from './read-blob.ts';
 import type { Remote } from './remote.ts';
 import { download } from './transfer.ts';
 

@@ -1,10 +1,10 @@
 // Explains a miss: finds the closest earlier action and describes what differs from it.
 import type { Hash } from '../../core/digest.ts';
+import { type Difference, differences } from '../../store/actions/difference.ts';
 import type { Blobs, Store } from '../../store/store.ts';
 import { looksSecret } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
-import { type Difference, differences } from '../history/difference.ts';
 import { type HistoryEntry, stepOf } from '../history/history.ts';
 import { areSimilar } from '../history/similar-actions.ts';
 import { firstDifference } from '../path-sets/difference.ts';

@@ -5,11 +5,11 @@ import { AssayError } from '../../core/errors.ts';
 import { isWithin, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../core/result.ts';
+import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Blobs } from '../../store/store.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
 import { type Output, outputsNamedBy, whyUnfit } from '../outputs/outputs.ts';
-import { readBlob } from '../remote/read-blob.ts';
 
 export interface Snapshot {
   /** An encoded ActionResult. */

@@ -7,11 +7,11 @@ import { AssayError, type ErrorCode, messageOf } from '../../../core/errors.ts';
 import { ROOT } from '../../../core/path.ts';
 import { decodeResult } from '../../../core/result.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../../hermeticity/system/temporary-folder.ts';
+import { readBlob } from '../../../store/shared/read-blob.ts';
 import type { ResultAddress, Store } from '../../../store/store.ts';
 import { digestFile, type FileDigests } from '../../files/file-digest.ts';
 import { type Output, observeOutput, outputsNamedBy, sameOutput, whyUnfit } from '../../outputs/outputs.ts';
 import { restoreOutputs } from '../../outputs/restore.ts';
-import { readBlob } from '../../remote/read-blob.ts';
 
 export interface TestRestore {
   readonly restored: number;

@@ -1,8 +1,8 @@
 // Reads an action from the store: the messages that its key is the digest of.
 import { type Digest, type Hash, parseDigest, parseHash } from '../../core/digest.ts';
 import { Action, Command } from '../../core/proto/generated/reapi.ts';
-import type { Blobs } from '../../store/store.ts';
-import { readBlob } from '../remote/read-blob.ts';
+import { readBlob } from '../shared/read-blob.ts';
+import type { Blobs } from '../store.ts';
 
 export interface StoredAction {
   readonly command: Command;

@@ -2,8 +2,8 @@
 import { type Digest, type Hash, parseDigest } from '../../core/digest.ts';
 import { join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { type Command, Directory } from '../../core/proto/generated/reapi.ts';
-import type { Blobs } from '../../store/store.ts';
-import { readBlob } from '../remote/read-blob.ts';
+import { readBlob } from '../shared/read-blob.ts';
+import type { Blobs } from '../store.ts';
 import { readAction, type StoredAction } from './stored-action.ts';
 
 export type Difference =

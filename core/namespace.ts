@@ -70,6 +70,13 @@ export function isWrittenFrom(stored: Namespace, base: Namespace): boolean {
   return base === '' || path === base || path.startsWith(`${base}/${BELOW}/`);
 }
 
+/** The namespace of the identity that writes here, or would: what is stored without the rest of the request. */
+export function writtenFrom(stored: Namespace): Namespace {
+  const path = withoutProtocol(stored);
+  const below = path.indexOf(`/${BELOW}/`);
+  return (below === -1 ? path : path.slice(0, below)) as Namespace;
+}
+
 function withoutProtocol(stored: Namespace): string {
   if (!stored.startsWith('~')) return stored;
   const slash = stored.indexOf('/');

@@ -202,3 +202,52 @@ export const ZSTD = {
   /** Input of the first step of decompression. Each step doubles the input, so the ratio is checked early. */
   firstInputBytes: 4 * KIB,
 } as const;
+
+/** What the dashboard keeps and shows. */
+export const DASHBOARD = {
+  /** Reported runs, and figures by the hour. */
+  keptMs: 90 * 24 * 60 * MINUTE,
+  /** Figures by the minute: a day, and the hour in which it began. */
+  minutesKeptMs: 25 * 60 * MINUTE,
+  /** The part of the store's limit that the history may take, and its bytes without a limit. */
+  historyShare: 0.02,
+  historyBytes: 2 * GIB,
+  /** How often old documents are removed. */
+  retentionMs: 10 * MINUTE,
+  /** How often counters are written, and an idle group of requests becomes a run. */
+  flushMs: 10 * SECOND,
+  groupIdleMs: 60 * SECOND,
+  /** Groups of requests at once, and the lookups that each of them keeps. */
+  maxGroups: 500,
+  groupLookups: 200,
+  /** Namespaces that are counted each for itself; the rest is counted together. */
+  maxNamespaces: 200,
+  /** Events of the live tail. */
+  tailEvents: 200,
+  /** Runs on a page, by default and at most. */
+  listedRuns: 50,
+  maxListedRuns: 200,
+  /** Runs that one answer searches for those that were asked for. */
+  searchedRuns: 5000,
+  /** Causes of misses, steps, findings and divergences on a page. */
+  listedCauses: 100,
+  listedSteps: 1000,
+  listedFindings: 200,
+  listedDivergences: 50,
+  /** The longest period that misses are counted for. */
+  maxDays: 90,
+  /** Misses of one report that the server explains, and the blobs that it reads for each. */
+  explainedMisses: 200,
+  comparedBlobs: 2000,
+  comparedBlobBytes: 16 * MIB,
+  /** Reports that are explained at once, and in the queue. Others stay as they were reported. */
+  maxExplanations: 1,
+  maxQueuedExplanations: 64,
+  /** Inputs and outputs of an action, and the end of its log. */
+  listedFiles: 10_000,
+  shownLogBytes: 64 * KIB,
+  /** A walk through the store for the storage page: how long its counts are used. */
+  countedMs: 5 * MINUTE,
+  /** A token that ends within this time is about to expire. */
+  expiresSoonMs: 14 * 24 * 60 * MINUTE,
+} as const;

@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import { apiUrl, findMount, JSON_APIS } from './adapters.ts';
 import { adminApi } from './admin/api.ts';
 import type { ServerContext } from './context.ts';
+import { dashboardApi } from './dashboard/api/api.ts';
 import { createApp } from './http/app.ts';
 import { createHttpServer } from './http/connections.ts';
 import { Exchange } from './http/exchange.ts';
@@ -36,6 +37,7 @@ export function addRoutes(app: FastifyInstance): void {
   app.register(pages);
   app.register(tokenExchange);
   app.register(adminApi);
+  app.register(dashboardApi);
   for (const api of JSON_APIS) app.register(api.plugin);
 }
 

@@ -9,6 +9,7 @@
 import { AssayError } from '../../core/errors.ts';
 import {
   ancestorsOf,
+  DEFAULT_NAMESPACE,
   isWrittenFrom,
   NAMESPACE_HEADER,
   type Namespace,
@@ -95,9 +96,19 @@ export class ScopedStore {
     );
   }
 
+  /** The namespaces of a history that it may read; undefined for all of them (core/namespace.ts, writtenFrom). */
+  get readable(): readonly Namespace[] | undefined {
+    if (!this.identity.rights.has('results:read')) return [];
+    return this.#lookups.includes(DEFAULT_NAMESPACE) ? undefined : this.#lookups;
+  }
+
   /** Where the identity writes what the request addresses. */
   own({ namespace, key }: ResultAddress): ResultAddress {
-    return { namespace: namespaceBelow(this.identity.namespace, namespace), key };
+    return { namespace: this.ownNamespace(namespace), key };
+  }
+
+  ownNamespace(requested: Namespace): Namespace {
+    return namespaceBelow(this.identity.namespace, requested);
   }
 
   get results(): ScopedResults {

@@ -36,7 +36,7 @@ const LOOKUPS = ['cas', 'ac', ...PROTOCOLS] as const;
 
 type Lookup = (typeof LOOKUPS)[number];
 
-const ROUTES = [...LOOKUPS, 'status', 'metrics', 'healthz', 'auth', 'admin', 'other'] as const;
+const ROUTES = [...LOOKUPS, 'status', 'metrics', 'healthz', 'auth', 'admin', 'api', 'other'] as const;
 
 /** The `route` label of a request. */
 export type Route = (typeof ROUTES)[number];

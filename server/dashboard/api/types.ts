@@ -6,7 +6,7 @@
 //   GET  /api/v1/tail?after=POSITION              Tail
 //   GET  /api/v1/figures?from=T&to=T&namespace=N  Figures
 //   GET  /api/v1/runs?repository=&branch=&step=&outcome=&tool=&namespace=&before=POSITION&limit=N   Runs
-//   POST /api/v1/runs                             a RunReport (core/run-report.ts); answers Reported
+//   POST /api/v1/runs                             a RunReport (core/metadata/run-report.ts); answers Reported
 //   GET  /api/v1/runs/ID                          Run
 //   GET  /api/v1/actions/KEY?namespace=N          Action
 //   GET  /api/v1/actions/KEY/difference?to=KEY    ActionDifference
@@ -18,6 +18,20 @@
 //
 // An answer holds what the token may read: its own namespace, and those that it reads besides.
 import type { EvidenceStatus } from '../../../core/evidence.ts';
+import type {
+  MissCause,
+  ReportedFacts,
+  ReportedFinding,
+  StepOutcome,
+} from '../../../core/metadata/run-report.ts';
+
+export type { MissCause, StepOutcome } from '../../../core/metadata/run-report.ts';
+
+/** What the result depends on beyond its declaration, counted by kind. */
+export type FactCounts = ReportedFacts;
+
+/** Something undeclared that the command did. */
+export type Finding = ReportedFinding;
 
 // ── Now ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -46,8 +60,9 @@ export interface Totals {
   /** Of the runs that reported: the sum of their commands' durations, minus what their hits took. */
   readonly savedMs: number;
   readonly runs: number;
-  readonly bytesReceived: number;
-  readonly bytesSent: number;
+  /** Absent for a token that sees only its own namespace. */
+  readonly bytesReceived?: number;
+  readonly bytesSent?: number;
   readonly requests: number;
   readonly errors: number;
 }
@@ -154,11 +169,9 @@ export interface Run extends RunRow {
   readonly criticalPath: readonly string[];
   /** The newest earlier run of the same repository and branch with the same steps. */
   readonly previous?: { readonly id: string; readonly elapsedMs: number };
-  /** Of a grouped run: what was looked up, newest first, at most 1000. */
+  /** Of a grouped run: what was looked up, newest first, at most 200. */
   readonly lookups: readonly TailEvent[];
 }
-
-export type StepOutcome = 'hit-local' | 'hit-remote' | 'miss' | 'failed' | 'interrupted' | 'skipped';
 
 export interface RunStep {
   readonly step: string;
@@ -191,41 +204,6 @@ export interface RunStep {
   readonly diverged: boolean;
   /** Declared variables by name; values are never sent. */
   readonly variables: readonly string[];
-}
-
-export interface FactCounts {
-  readonly files: number;
-  readonly absent: number;
-  readonly listings: number;
-  readonly libraries: number;
-  readonly machine: number;
-}
-
-export interface Finding {
-  readonly kind: string;
-  readonly path: string;
-  readonly detail: string;
-}
-
-/** What a miss comes from, so that misses with the same cause can be counted together. */
-export interface MissCause {
-  readonly kind:
-    | 'input'
-    | 'variable'
-    | 'tool'
-    | 'platform'
-    | 'command'
-    | 'outputs'
-    | 'fact'
-    | 'refused'
-    | 'not-kept'
-    | 'forced'
-    | 'failed-before'
-    | 'first-run'
-    | 'version'
-    | 'unknown';
-  /** The path of the input, the name of the variable or of the tool. */
-  readonly name?: string;
 }
 
 export interface Reported {

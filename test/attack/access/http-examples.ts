@@ -2,7 +2,7 @@
 // The matrix sends each of them with every method, and fails for an address that has none.
 import { PATH_SETS_PATH } from '../../../core/path-set.ts';
 import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
-import { contentBy, DIGESTS, KEY, resultBy } from './content.ts';
+import { contentBy, DIGESTS, KEY, reportBy, resultBy, runBy } from './content.ts';
 
 export interface HttpExample {
   readonly path: string;
@@ -140,6 +140,12 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
     { path: '/admin/divergences' },
     { path: '/admin/divergences?namespace=acme/app/main' },
   ],
+  'fastify /api/v1/runs': [
+    { path: '/api/v1/runs?namespace=web', headers: JSON_TYPE, body: reportBy, storedBy: 'POST' },
+    { path: '/api/v1/runs?branch=main&limit=1' },
+  ],
+  'fastify /api/v1/runs/:id': [{ path: `/api/v1/runs/${runBy('main')}` }],
+  'fastify /api/v1/misses': [{ path: '/api/v1/misses?days=90' }],
   'fastify /auth/token': [
     {
       path: '/auth/token',

@@ -300,13 +300,19 @@ export class World {
     });
   }
 
-  /** Every result with its writer, and every blob. */
+  /** Every result with its writer, every report, and every blob. */
   async dump(namespace?: string): Promise<string[]> {
     const found: string[] = [];
     for await (const { address, result, isRival } of this.store.review?.results() ?? []) {
       if (namespace !== undefined && !isWithin(address.namespace, namespace)) continue;
       const { bytes, writer } = result;
       found.push(JSON.stringify([address, isRival, bytes.toString('hex'), writer]));
+    }
+    for (const kind of ['run-details', 'misses', 'step']) {
+      const page = await this.store.history?.page({ kind, limit: 1000 });
+      for (const { namespace: filed, id, at, bytes } of page?.documents ?? [])
+        if (namespace === undefined || filed === namespace)
+          found.push(JSON.stringify([kind, filed, id, at, bytes.toString('hex')]));
     }
     const inspection = namespace === undefined ? await this.store.inspect?.() : undefined;
     const blobs = inspection ? await inspection.blobsAfter(undefined) : [];
@@ -340,5 +346,6 @@ function steady(bytes: Buffer): string {
   return bytes
     .toString('latin1')
     .replace(/(upload\/[0-9a-f]{64}\/)[0-9a-f]{32}/, '$1ID')
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
     .replace(/\/[0-9a-f]+\/\d{13}\?sig=[0-9a-f]{64}/, '/CREDENTIAL/TIME?sig=SIG');
 }

@@ -1,0 +1,125 @@
+// RunReport: what `assay run` tells an Assay server about one run, as the JSON body of POST RUNS_PATH.
+// It has names, digests and durations. It has no content, no value of a variable and no command line.
+//
+// A server announces that it takes reports with the header RUNS_HEADER in an answer of the path-set protocol:
+// only an Assay server has that protocol, and it sends the header only to a token with the right `runs:write`.
+import type { EvidenceStatus } from '../evidence.ts';
+
+export const RUNS_PATH = '/api/v1/runs';
+export const RUNS_HEADER = 'assay-runs';
+
+export const RUN_REPORT = {
+  /** The whole body. */
+  maxBytes: 1024 * 1024,
+  maxSteps: 5000,
+  /** For each step. */
+  maxNeeds: 200,
+  maxFindings: 20,
+  maxVariables: 200,
+  maxWarnings: 50,
+  /** Names of steps, branches, files and variables; longer ones are cut. */
+  maxName: 500,
+  /** Sentences. */
+  maxText: 1000,
+} as const;
+
+export const STEP_OUTCOMES = ['hit-local', 'hit-remote', 'miss', 'failed', 'interrupted', 'skipped'] as const;
+
+export type StepOutcome = (typeof STEP_OUTCOMES)[number];
+
+/**
+ * What a miss comes from, so that misses with the same cause can be counted together. The difference to the
+ * closest earlier action: `input`, `variable`, `tool`, `platform`, `command`, `outputs`, `version`. `fact`: an
+ * undeclared file or a property of the machine differs. `refused`: a result was found and not accepted.
+ * `not-kept`: the same action ran before, and its result was not stored. `failed-before`: it failed.
+ */
+export const MISS_KINDS = [
+  'input',
+  'variable',
+  'tool',
+  'platform',
+  'command',
+  'outputs',
+  'version',
+  'fact',
+  'refused',
+  'not-kept',
+  'failed-before',
+  'forced',
+  'not-cached',
+  'first-run',
+  'unknown',
+] as const;
+
+export type MissKind = (typeof MISS_KINDS)[number];
+
+export interface MissCause {
+  readonly kind: MissKind;
+  /** The path of the input, or the name of the variable, the tool, the property or the output. */
+  readonly name?: string;
+}
+
+export interface ReportedFinding {
+  readonly kind: string;
+  readonly path: string;
+  readonly detail: string;
+}
+
+export interface ReportedFacts {
+  readonly files: number;
+  readonly absent: number;
+  readonly listings: number;
+  readonly libraries: number;
+  readonly machine: number;
+}
+
+export interface ReportedStep {
+  readonly step: string;
+  readonly outcome: StepOutcome;
+  /** In one line. */
+  readonly why: string;
+  readonly cause?: MissCause;
+  readonly key?: string;
+  readonly exitCode: number;
+  /** From the start of the run. */
+  readonly startMs: number;
+  readonly elapsedMs: number;
+  readonly commandMs: number;
+  /** For a job slot. */
+  readonly waitedMs: number;
+  readonly needs: readonly string[];
+  readonly status?: EvidenceStatus;
+  readonly facts?: ReportedFacts;
+  readonly findings: readonly ReportedFinding[];
+  readonly moreFindings: number;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+  readonly notKept?: string;
+  readonly diverged?: boolean;
+  /** Names alone. */
+  readonly variables: readonly string[];
+}
+
+export interface RunReport {
+  readonly version: 1;
+  /** The client makes it: 32 hex digits. */
+  readonly id: string;
+  readonly assay: string;
+  /** ISO 8601 in UTC. */
+  readonly startedAt: string;
+  readonly elapsedMs: number;
+  readonly jobs: number;
+  readonly exitCode: number;
+  readonly isInterrupted: boolean;
+  readonly repository?: string;
+  readonly branch?: string;
+  readonly commit?: string;
+  /** The address of the CI job. */
+  readonly job?: string;
+  /** The name of the machine, without a CI job. */
+  readonly where?: string;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+  readonly warnings: readonly string[];
+  readonly steps: readonly ReportedStep[];
+}

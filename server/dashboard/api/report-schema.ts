@@ -1,0 +1,78 @@
+// The JSON schema of a RunReport (core/metadata/run-report.ts), with a bound for every text and list.
+import { MISS_KINDS, RUN_REPORT, STEP_OUTCOMES } from '../../../core/metadata/run-report.ts';
+
+const NAME = { type: 'string', maxLength: RUN_REPORT.maxName };
+const TEXT = { type: 'string', maxLength: RUN_REPORT.maxText };
+const KEY = { type: 'string', pattern: '^[0-9a-f]{64}$' };
+const COUNT = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+/** A month. */
+const MILLISECONDS = { type: 'number', minimum: 0, maximum: 31 * 24 * 60 * 60 * 1000 };
+const EXIT_CODE = { type: 'integer', minimum: -1, maximum: 65_535 };
+const FLAG = { type: 'boolean' };
+
+function object(properties: object, ...optional: readonly string[]): object {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', additionalProperties: false, required, properties };
+}
+
+function list(items: object, maxItems: number): object {
+  return { type: 'array', items, maxItems };
+}
+
+const STEP = object(
+  {
+    step: NAME,
+    outcome: { enum: STEP_OUTCOMES },
+    why: TEXT,
+    cause: object({ kind: { enum: MISS_KINDS }, name: NAME }, 'name'),
+    key: KEY,
+    exitCode: EXIT_CODE,
+    startMs: MILLISECONDS,
+    elapsedMs: MILLISECONDS,
+    commandMs: MILLISECONDS,
+    waitedMs: MILLISECONDS,
+    needs: list(NAME, RUN_REPORT.maxNeeds),
+    status: { enum: ['declared', 'observed', 'unproven', 'unwatched'] },
+    facts: object({ files: COUNT, absent: COUNT, listings: COUNT, libraries: COUNT, machine: COUNT }),
+    findings: list(object({ kind: NAME, path: NAME, detail: TEXT }), RUN_REPORT.maxFindings),
+    moreFindings: COUNT,
+    bytesUp: COUNT,
+    bytesDown: COUNT,
+    notKept: TEXT,
+    diverged: FLAG,
+    variables: list(NAME, RUN_REPORT.maxVariables),
+  },
+  'cause',
+  'key',
+  'status',
+  'facts',
+  'notKept',
+  'diverged',
+);
+
+export const REPORT_SCHEMA = object(
+  {
+    version: { const: 1 },
+    id: { type: 'string', pattern: '^[0-9a-f]{32}$' },
+    assay: { type: 'string', maxLength: 64 },
+    startedAt: { type: 'string', maxLength: 30, pattern: '^\\d{4}-\\d{2}-\\d{2}T[\\d:.]+Z$' },
+    elapsedMs: MILLISECONDS,
+    jobs: COUNT,
+    exitCode: EXIT_CODE,
+    isInterrupted: FLAG,
+    repository: NAME,
+    branch: NAME,
+    commit: NAME,
+    job: NAME,
+    where: NAME,
+    bytesUp: COUNT,
+    bytesDown: COUNT,
+    warnings: list(TEXT, RUN_REPORT.maxWarnings),
+    steps: list(STEP, RUN_REPORT.maxSteps),
+  },
+  'repository',
+  'branch',
+  'commit',
+  'job',
+  'where',
+);

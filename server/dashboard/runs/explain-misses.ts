@@ -1,0 +1,102 @@
+// Explains misses that the client could not explain, because its machine had no history: a fresh CI job.
+// The server compares the action with the one that the same step had in the run before.
+// It works after the report was answered, and within a bound: an unexplained miss stays as it was reported.
+import { type Hash, isHash } from '../../../core/digest.ts';
+import type { MissCause } from '../../../core/metadata/run-report.ts';
+import { type Difference, differences } from '../../../store/actions/difference.ts';
+import type { Blobs } from '../../../store/store.ts';
+import { DASHBOARD } from '../../limits.ts';
+
+/** The client knows no earlier action of the step. */
+export function isUnexplained({ kind }: MissCause): boolean {
+  return kind === 'first-run' || kind === 'unknown';
+}
+
+/** Undefined if one of the actions is not stored, they are equal, or comparing them takes too many blobs. */
+export async function explainMiss(
+  before: string,
+  after: string,
+  blobs: Blobs,
+): Promise<{ readonly cause: MissCause; readonly why: string } | undefined> {
+  if (!isHash(before) || !isHash(after) || before === after) return undefined;
+  const found = await differencesWithin(before, after, blobs);
+  const [first, ...more] = found;
+  if (!first) return undefined;
+  const why = sentenceOf(first);
+  return { cause: causeOf(first), why: more.length === 0 ? why : `${why} (and ${more.length} more)` };
+}
+
+/** Empty if an action is gone. */
+export async function differencesWithin(before: Hash, after: Hash, blobs: Blobs): Promise<Difference[]> {
+  try {
+    return await differences(before, after, bounded(blobs));
+  } catch {
+    return [];
+  }
+}
+
+/** The same blobs, for a bounded number of small ones. */
+function bounded(blobs: Blobs): Blobs {
+  let left: number = DASHBOARD.comparedBlobs;
+  return {
+    ...blobs,
+    missing: (digests) => blobs.missing(digests),
+    put: (expected, content) => blobs.put(expected, content),
+    touch: (hashes) => blobs.touch(hashes),
+    async get(hash) {
+      if (left-- <= 0) throw new RangeError('comparing these actions takes too many blobs');
+      const blob = await blobs.get(hash);
+      if (blob && blob.size > DASHBOARD.comparedBlobBytes) throw new RangeError('a blob is too large');
+      return blob;
+    },
+  };
+}
+
+export function causeOf(difference: Difference): MissCause {
+  switch (difference.kind) {
+    case 'input':
+      return { kind: 'input', name: difference.path };
+    case 'output':
+      return { kind: 'outputs', name: difference.path };
+    case 'variable':
+    case 'tool':
+    case 'platform':
+      return { kind: difference.kind, name: difference.name };
+    case 'command':
+    case 'working-directory':
+      return { kind: 'command' };
+    case 'key-version':
+      return { kind: 'version' };
+  }
+}
+
+/** Without values: a variable or a command line may hold a secret. */
+export function sentenceOf(difference: Difference): string {
+  switch (difference.kind) {
+    case 'input':
+    case 'output':
+      return `${difference.path} ${verbOf(difference.change)}`;
+    case 'tool':
+      return `the tool ${difference.name} ${verbOf(difference.change)}`;
+    case 'variable':
+      return `the variable ${difference.name} ${verbOf(changeOf(difference))}`;
+    case 'platform':
+      return `the platform property ${difference.name} ${verbOf(changeOf(difference))}`;
+    case 'command':
+      return 'the command line changed';
+    case 'working-directory':
+      return 'the working directory changed';
+    case 'key-version':
+      return 'Assay made the key in another way';
+  }
+}
+
+type Change = 'changed' | 'added' | 'removed';
+
+function changeOf({ before, after }: { readonly before?: string; readonly after?: string }): Change {
+  return before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
+}
+
+function verbOf(change: Change): string {
+  return change === 'changed' ? 'changed' : `was ${change}`;
+}

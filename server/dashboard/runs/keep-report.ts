@@ -1,0 +1,77 @@
+// Keeps a reported run. The answer does not wait for the explanation of misses, which may read many blobs.
+import { AssayError } from '../../../core/errors.ts';
+import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
+import { writtenFrom } from '../../../core/namespace.ts';
+import type { History } from '../../../store/history.ts';
+import { Semaphore } from '../../../store/shared/semaphore.ts';
+import type { Blobs } from '../../../store/store.ts';
+import { DASHBOARD, SERVER } from '../../limits.ts';
+import { contentOf } from '../documents.ts';
+import { explainMiss, isUnexplained } from './explain-misses.ts';
+import { documentsOf, nameOf, type Sender, type StoredStep, stepDocuments, stepId } from './run-documents.ts';
+import type { Readable } from './runs.ts';
+
+export interface ReportContext {
+  readonly history: History;
+  readonly sender: Sender;
+  readonly readable: Readable;
+  /** Undefined if the sender may not read blobs: then nothing is explained. */
+  readonly blobs: Blobs | undefined;
+  readonly now: number;
+}
+
+export class Reports {
+  readonly #explanations = new Semaphore({
+    permits: DASHBOARD.maxExplanations,
+    maxWaiting: DASHBOARD.maxQueuedExplanations,
+    waitMs: SERVER.queueTimeoutMs,
+  });
+
+  /** Resolves when the run is stored. `explained` settles when its misses are, and never rejects. */
+  async keep(report: RunReport, context: ReportContext): Promise<{ readonly explained: Promise<void> }> {
+    const { history, sender, now } = context;
+    if (Number.isNaN(Date.parse(report.startedAt)))
+      throw new AssayError('ASSAY_BAD_MESSAGE', 'startedAt is not a time');
+    /* A second report under an id would change a run that people have looked at. */
+    if (await history.get('run', report.id, [writtenFrom(sender.namespace)]))
+      throw new AssayError('ASSAY_BAD_MESSAGE', 'a run with this id was reported before');
+    const earlier = await earlierKeys(report, context);
+    await history.put(documentsOf(report, sender, now));
+    if (earlier.size === 0) return { explained: Promise.resolve() };
+    const explained = this.#explanations.run(() => explain(report, earlier, context)).catch(() => {});
+    return { explained };
+  }
+}
+
+/** The keys that the unexplained steps had before, by step. */
+async function earlierKeys(
+  { steps, repository }: RunReport,
+  { history, readable, blobs }: ReportContext,
+): Promise<ReadonlyMap<string, string>> {
+  const keys = new Map<string, string>();
+  if (!blobs || repository === undefined) return keys;
+  for (const { step, key } of steps.filter(wantsExplanation).slice(0, DASHBOARD.explainedMisses)) {
+    const document = await history.get('step', stepId(repository, step), readable);
+    const before = document && contentOf<StoredStep>(document)?.key;
+    if (before !== undefined && before !== key) keys.set(step, before);
+  }
+  return keys;
+}
+
+function wantsExplanation({ outcome, cause = { kind: 'unknown' } }: ReportedStep): boolean {
+  return outcome === 'miss' && isUnexplained(cause);
+}
+
+async function explain(
+  report: RunReport,
+  earlier: ReadonlyMap<string, string>,
+  { history, sender, blobs, now }: ReportContext,
+): Promise<void> {
+  const steps: ReportedStep[] = [];
+  for (const step of report.steps) {
+    const before = wantsExplanation(step) ? earlier.get(step.step) : undefined;
+    const found = before && step.key && blobs ? await explainMiss(before, step.key, blobs) : undefined;
+    steps.push({ ...step, ...found });
+  }
+  await history.put(stepDocuments({ ...report, steps }, nameOf(report, sender, now)));
+}

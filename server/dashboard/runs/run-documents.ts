@@ -1,0 +1,160 @@
+// What is kept of a run, as documents of the history:
+//
+//   run          one row of the list of runs
+//   run-details  its steps
+//   misses       the steps that missed, with cause and duration; absent if none did
+//   step         the newest state of each step, by repository and name; a later run replaces it
+//
+// A run is filed under the namespace that its token writes to. Who may read that namespace may read its runs.
+import { hash } from 'node:crypto';
+import type { MissCause, ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
+import { type Namespace, writtenFrom } from '../../../core/namespace.ts';
+import type { HistoryDocument } from '../../../store/history.ts';
+import type { HermeticStep, RunRow } from '../api/types.ts';
+import { type DocumentName, documentOf } from '../documents.ts';
+
+export interface StoredRow extends RunRow {
+  /** For searches, at most MAX_NAMES. */
+  readonly names: readonly string[];
+  /** The same for runs with the same steps. */
+  readonly likeness: string;
+}
+
+export interface StoredDetails {
+  readonly jobs?: number;
+  readonly exitCode?: number;
+  readonly warnings: readonly string[];
+  readonly steps: readonly ReportedStep[];
+}
+
+export interface StoredMisses {
+  readonly repository?: string;
+  readonly misses: readonly StoredMiss[];
+}
+
+export interface StoredMiss {
+  readonly step: string;
+  readonly cause: MissCause;
+  readonly why: string;
+  readonly commandMs: number;
+}
+
+export interface StoredStep extends HermeticStep {
+  readonly list: ReportedStep['findings'];
+}
+
+const MAX_NAMES = 100;
+
+export interface Sender {
+  /** Where the token writes what it named, as the store has it. */
+  readonly namespace: Namespace;
+  readonly identity: string;
+}
+
+export function rowOf(report: RunReport, { namespace, identity }: Sender): StoredRow {
+  const { id, assay, startedAt, elapsedMs, exitCode, isInterrupted, steps, bytesUp, bytesDown } = report;
+  const { repository, branch, commit, job, where } = report;
+  const names = steps.map(({ step }) => step);
+  const count = (...outcomes: readonly string[]) =>
+    steps.filter(({ outcome }) => outcomes.includes(outcome)).length;
+  return {
+    id,
+    source: 'reported',
+    tool: 'assay',
+    toolVersion: assay,
+    namespace: shown(namespace),
+    identity,
+    startedAt: new Date(startedAt).toISOString(),
+    elapsedMs: Math.round(elapsedMs),
+    outcome: isInterrupted ? 'interrupted' : exitCode === 0 ? 'passed' : 'failed',
+    ...(repository !== undefined && { repository }),
+    ...(branch !== undefined && { branch }),
+    ...(commit !== undefined && { commit }),
+    ...(job !== undefined && /^https?:\/\//.test(job) && { job }),
+    ...(where !== undefined && { where }),
+    steps: steps.length,
+    hits: count('hit-local', 'hit-remote'),
+    misses: count('miss'),
+    failed: count('failed'),
+    savedMs: savedBy(steps),
+    bytesUp,
+    bytesDown,
+    names: names.slice(0, MAX_NAMES),
+    likeness: hash('sha256', JSON.stringify(names.toSorted())).slice(0, 16),
+  };
+}
+
+/** As GraphSummary.savedMs counts it. */
+function savedBy(steps: readonly ReportedStep[]): number {
+  const hits = steps.filter(({ outcome }) => outcome.startsWith('hit-'));
+  return Math.round(
+    hits.reduce((sum, { commandMs, elapsedMs }) => sum + Math.max(0, commandMs - elapsedMs), 0),
+  );
+}
+
+/** A report of a clock that is ahead is filed at the time of its arrival. */
+export function nameOf(
+  { id, startedAt }: RunReport,
+  sender: Sender,
+  now: number,
+): Omit<DocumentName, 'kind'> {
+  const at = Math.min(Math.max(0, Date.parse(startedAt)), now);
+  return { namespace: writtenFrom(sender.namespace), id, at };
+}
+
+export function documentsOf(report: RunReport, sender: Sender, now: number): HistoryDocument[] {
+  const row = rowOf(report, sender);
+  const name = nameOf(report, sender, now);
+  return [
+    documentOf({ ...name, kind: 'run' }, row),
+    ...stepDocuments(report, name),
+    ...report.steps.flatMap((step) => newestStep(step, row, name) ?? []),
+  ];
+}
+
+/** The documents that have the causes of misses. */
+export function stepDocuments(
+  { jobs, exitCode, warnings, steps, repository }: RunReport,
+  name: Omit<DocumentName, 'kind'>,
+): HistoryDocument[] {
+  const misses = steps.flatMap(({ step, outcome, cause = { kind: 'unknown' }, why, commandMs }) =>
+    outcome === 'miss' ? { step, cause, why, commandMs: Math.round(commandMs) } : [],
+  );
+  const details: StoredDetails = { jobs, exitCode, warnings, steps };
+  const stored: StoredMisses = { ...(repository !== undefined && { repository }), misses };
+  return [
+    documentOf({ ...name, kind: 'run-details' }, details),
+    ...(misses.length > 0 ? [documentOf({ ...name, kind: 'misses' }, stored)] : []),
+  ];
+}
+
+/** The id of the document that has the newest state of a step. */
+export function stepId(repository: string | undefined, step: string): string {
+  return hash('sha256', JSON.stringify([repository ?? '', step])).slice(0, 32);
+}
+
+/** Only a step whose command ran once, here or in the run that a hit comes from, has a status. */
+function newestStep(
+  { step, status, key, findings, moreFindings }: ReportedStep,
+  { repository, namespace, id: run, startedAt }: StoredRow,
+  name: { readonly namespace: Namespace; readonly at: number },
+): HistoryDocument | undefined {
+  if (!status) return undefined;
+  const value: StoredStep = {
+    step,
+    ...(repository !== undefined && { repository }),
+    namespace,
+    status,
+    at: startedAt,
+    run,
+    ...(key !== undefined && { key }),
+    findings: findings.length + moreFindings,
+    list: findings,
+  };
+  return documentOf({ ...name, kind: 'step', id: stepId(repository, step) }, value);
+}
+
+/** Without the mark between the namespace of the token and the one of its request. */
+export function shown(namespace: Namespace): string {
+  return namespace.replaceAll('/=/', '/');
+}

@@ -1,0 +1,151 @@
+// Runs: lists them newest first, and shows one.
+// Guarantee: a reader gets the runs of the namespaces that it may read, and learns nothing of others.
+import { AssayError } from '../../../core/errors.ts';
+import type { Namespace } from '../../../core/namespace.ts';
+import { type History, isHistoryId, positionOf } from '../../../store/history.ts';
+import { DASHBOARD } from '../../limits.ts';
+import type { Run, RunRow, RunStep, Runs } from '../api/types.ts';
+import { contentOf } from '../documents.ts';
+import { criticalPath } from './critical-path.ts';
+import type { StoredDetails, StoredRow } from './run-documents.ts';
+
+/** What a request may read: undefined is everything. */
+export type Readable = readonly Namespace[] | undefined;
+
+export interface RunsQuery {
+  readonly repository?: string | undefined;
+  readonly branch?: string | undefined;
+  readonly step?: string | undefined;
+  readonly outcome?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly before?: string | undefined;
+  readonly limit: number;
+}
+
+/** Searches at most DASHBOARD.searchedRuns, so that a search for nothing ends; `next` goes on after them. */
+export async function listRuns(history: History, readable: Readable, query: RunsQuery): Promise<Runs> {
+  const runs: RunRow[] = [];
+  const choices = new Choices();
+  let before = query.before;
+  for (let searched = 0; searched < DASHBOARD.searchedRuns; searched += DASHBOARD.maxListedRuns) {
+    const limit = DASHBOARD.maxListedRuns;
+    const page = await history.page({ kind: 'run', namespaces: readable, before, limit });
+    for (const document of page.documents) {
+      const row = contentOf<StoredRow>(document);
+      if (!row) continue;
+      choices.add(row);
+      if (!isWanted(row, query)) continue;
+      runs.push(publicRow(row));
+      if (runs.length === query.limit) {
+        const isLast = page.position === undefined && document === page.documents.at(-1);
+        return { runs, ...(!isLast && { next: positionOf(document) }), choices: choices.found() };
+      }
+    }
+    if (page.position === undefined) return { runs, choices: choices.found() };
+    before = page.position;
+  }
+  return { runs, ...(before !== undefined && { next: before }), choices: choices.found() };
+}
+
+function isWanted(row: StoredRow, query: RunsQuery): boolean {
+  const { repository, branch, step, outcome, tool, namespace } = query;
+  return (
+    (repository === undefined || row.repository === repository) &&
+    (branch === undefined || row.branch === branch) &&
+    (outcome === undefined || row.outcome === outcome) &&
+    (tool === undefined || row.tool === tool) &&
+    (namespace === undefined || row.namespace === namespace) &&
+    (step === undefined || row.names.includes(step))
+  );
+}
+
+export function publicRow({ names: _names, likeness: _likeness, ...row }: StoredRow): RunRow {
+  return row;
+}
+
+/** What the runs of an answer have, to choose from. */
+class Choices {
+  readonly #repositories = new Set<string>();
+  readonly #branches = new Set<string>();
+  readonly #tools = new Set<string>();
+  readonly #namespaces = new Set<string>();
+
+  add({ repository, branch, tool, namespace }: StoredRow): void {
+    if (repository !== undefined) this.#repositories.add(repository);
+    if (branch !== undefined) this.#branches.add(branch);
+    this.#tools.add(tool);
+    this.#namespaces.add(namespace);
+  }
+
+  found(): Runs['choices'] {
+    const listed = (names: Set<string>) => [...names].sort().slice(0, DASHBOARD.maxListedRuns);
+    return {
+      repositories: listed(this.#repositories),
+      branches: listed(this.#branches),
+      tools: listed(this.#tools),
+      namespaces: listed(this.#namespaces),
+    };
+  }
+}
+
+/** `isStored` tells whether the reader can see the action of a key. */
+export async function showRun(
+  history: History,
+  readable: Readable,
+  id: string,
+  isStored: (key: string) => Promise<boolean>,
+): Promise<Run> {
+  const document = isHistoryId(id) ? await history.get('run', id, readable) : undefined;
+  const row = document && contentOf<StoredRow>(document);
+  if (!row) throw new AssayError('ASSAY_NOT_FOUND', 'there is no run with this id, or it is too old');
+  const kept = await history.get('run-details', id, [document.namespace]);
+  const details = (kept && contentOf<StoredDetails>(kept)) ?? { warnings: [], steps: [] };
+  const { steps, ...rest } = details;
+  const path = criticalPath(steps);
+  const previous = await previousOf(history, document.namespace, row, positionOf(document));
+  return {
+    ...publicRow(row),
+    ...rest,
+    stepList: await stepList(steps, new Set(path), isStored),
+    criticalPath: path,
+    ...(previous && { previous: { id: previous.id, elapsedMs: previous.elapsedMs } }),
+    lookups: [],
+  };
+}
+
+async function stepList(
+  steps: StoredDetails['steps'],
+  critical: ReadonlySet<string>,
+  isStored: (key: string) => Promise<boolean>,
+): Promise<RunStep[]> {
+  const found: RunStep[] = [];
+  for (const step of steps.toSorted((a, b) => a.startMs - b.startMs))
+    found.push({
+      ...step,
+      diverged: step.diverged ?? false,
+      isCritical: critical.has(step.step),
+      isStored: step.key !== undefined && (await isStored(step.key)),
+    });
+  return found;
+}
+
+/** Among the runs just before it: with the same repository, branch and steps. */
+async function previousOf(
+  history: History,
+  namespace: Namespace,
+  row: StoredRow,
+  before: string,
+): Promise<StoredRow | undefined> {
+  const limit = DASHBOARD.maxListedRuns;
+  const { documents } = await history.page({ kind: 'run', namespaces: [namespace], before, limit });
+  return documents
+    .map((document) => contentOf<StoredRow>(document))
+    .find(
+      (other) =>
+        other !== undefined &&
+        other.likeness === row.likeness &&
+        other.repository === row.repository &&
+        other.branch === row.branch,
+    );
+}

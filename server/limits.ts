@@ -158,8 +158,10 @@ export const ACCESS = {
   maxShortTokenLength: 4 * KIB,
   /** Namespaces that a rule names besides its own. A pull request reads one more. */
   maxRuleReads: 8,
-  /** Verified short tokens in memory: about as many as jobs run at once. Others are verified again. */
-  maxVerifiedTokens: 1024,
+  /** Valid credentials in memory: about as many as jobs run at once. Others are verified again. */
+  maxKnownCredentials: 1024,
+  /** A short token with its scheme. Basic adds a user and a third for base64. */
+  maxKnownCredentialLength: 6 * KIB,
   /** How often the tokens file is checked for changes. The help of `assay token` promises 5 s. */
   tokensPollMs: 2 * SECOND,
   /** A token of an issuer. GitHub's have 2 KiB. */

@@ -1,6 +1,8 @@
 // Finds the identity of a request by its credential: Bearer, or the password of Basic.
-// Guarantee: the server keeps only the hash of its own token, so no log or dump can reveal it.
+// Guarantee: a credential that was revoked, or whose time has come, is refused from the next request on, also
+// if it was used a moment before (credential-memo.ts).
 import { hash, timingSafeEqual } from 'node:crypto';
+import { CredentialMemo } from './credential-memo.ts';
 import { type Identity, type IdentitySource, ROOT } from './identity.ts';
 
 export interface AccessOptions {
@@ -24,18 +26,31 @@ export function accessControl({ token, identities, now = Date.now }: AccessOptio
   const expected = token === undefined ? undefined : fingerprint(token);
   const current = (identity: Identity | undefined) =>
     identity && (identity.expiresAt === undefined || now() < identity.expiresAt) ? identity : undefined;
-  const ofToken = (presented: string) => {
+  const findToken = (presented: string) => {
     if (expected && timingSafeEqual(fingerprint(presented), expected)) return ROOT;
     return current(identities?.identify(presented));
   };
+  const findHeader = (authorization: string) => {
+    const presented = tokenIn(authorization);
+    return presented === undefined ? undefined : findToken(presented);
+  };
+  /** Without identities there is one token, which never changes. */
+  const version = () => (identities ? identities.version : 0);
+  const remembered = (find: (credential: string) => Identity | undefined) => {
+    const memo = new CredentialMemo();
+    return (credential: string) => {
+      const identity = memo.identify(credential, version(), find);
+      const found = current(identity);
+      if (identity && !found) memo.forget(credential);
+      return found;
+    };
+  };
+  const byHeader = remembered(findHeader);
   return {
     isOpen: false,
-    ofToken,
-    ofHeader(authorization) {
-      if (authorization === undefined) return identities?.anonymous;
-      const presented = tokenIn(authorization);
-      return presented === undefined ? undefined : ofToken(presented);
-    },
+    ofToken: remembered(findToken),
+    ofHeader: (authorization) =>
+      authorization === undefined ? identities?.anonymous : byHeader(authorization),
     ofAccessKey(accessKey) {
       const found = identities?.identifyAccessKey?.(accessKey);
       return found && current(found.identity) ? found : undefined;

@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto';
 import { AssayError } from '../../core/errors.ts';
 import { ACCESS } from '../limits.ts';
-import type { Identity, IdentitySource } from './identity.ts';
+import { type Identity, type IdentitySource, nextVersion } from './identity.ts';
 import type { Right } from './rights.ts';
 import type { ShortIdentity, ShortToken, ShortTokens } from './short-tokens.ts';
 
@@ -50,6 +50,8 @@ export class Identities implements IdentitySource, TokenExchange {
   readonly #shortTokens: ShortTokens;
   readonly #issuers: Issuers | undefined;
   readonly #now: () => number;
+  /** These sources together are new, whatever the version of each is. */
+  readonly #createdAs = nextVersion();
 
   constructor({ own, shortTokens, issuers, now = Date.now }: Sources) {
     this.#own = own;
@@ -60,13 +62,23 @@ export class Identities implements IdentitySource, TokenExchange {
 
   identify(token: string): Identity | undefined {
     const short = this.#shortTokens.identify(token);
-    if (!short) return this.#identifyOwn(token);
-    return this.#isParentValid(short) ? short : undefined;
+    return short ? this.#whileParentValid(short) : this.#identifyOwn(token);
+  }
+
+  /** Short tokens change by expiry alone, so the newest version of the other sources is that of all. */
+  get version(): number | undefined {
+    let newest = this.#createdAs;
+    for (const { version } of this.#own) {
+      if (version === undefined) return undefined;
+      newest = Math.max(newest, version);
+    }
+    return newest;
   }
 
   identifyAccessKey(accessKey: string): { identity: Identity; secretKey: string } | undefined {
     const found = this.#shortTokens.identifyAccessKey(accessKey);
-    return found && this.#isParentValid(found.identity) ? found : undefined;
+    const identity = found && this.#whileParentValid(found.identity);
+    return identity && { identity, secretKey: found.secretKey };
   }
 
   get anonymous(): Identity | undefined {
@@ -95,8 +107,16 @@ export class Identities implements IdentitySource, TokenExchange {
     return undefined;
   }
 
-  #isParentValid({ parent }: ShortIdentity): boolean {
-    return parent === undefined || this.#own.some((source) => source.identifyHash?.(parent));
+  /** The time of the parent may have been shortened since the exchange. Then it ends the short token too. */
+  #whileParentValid(short: ShortIdentity): Identity | undefined {
+    if (short.parent === undefined) return short;
+    for (const source of this.#own) {
+      const parent = source.identifyHash?.(short.parent);
+      if (!parent) continue;
+      const { expiresAt = Number.POSITIVE_INFINITY } = parent;
+      return expiresAt < short.expiresAt ? { ...short, expiresAt } : short;
+    }
+    return undefined;
   }
 
   #ofIssuer(token: string, audience: string | undefined): Promise<Identity> {

@@ -22,10 +22,23 @@ export interface IdentitySource {
   identify(token: string): Identity | undefined;
   /** The same by the SHA-256 of the token in hex, for a source that keeps only that. */
   identifyHash?(sha256: string): Identity | undefined;
+  /**
+   * Another number, never an earlier one, as soon as an answer of `identify` changes for another reason than
+   * the expiry of its identity. Undefined if the source can't tell: then no answer is remembered.
+   */
+  readonly version?: number | undefined;
   /** Who sends a request without a credential. Undefined if such requests are refused. It may change. */
   readonly anonymous?: Identity | undefined;
   /** Of S3's access key, with the secret key that its requests are signed with. */
   identifyAccessKey?(accessKey: string): { identity: Identity; secretKey: string } | undefined;
+}
+
+let lastVersion = 0;
+
+/** A version that no source has had before. */
+export function nextVersion(): number {
+  lastVersion++;
+  return lastVersion;
 }
 
 /** Of the server's single token, and of every request to a server without tokens. */

@@ -66,12 +66,11 @@ export class ScopedStore {
     narrowedTo?: (namespace: Namespace) => boolean,
     log?: WriteLog,
   ) {
-    const tenant = tenantOf(identity);
+    const { tenant, lookups } = scopeOf(identity);
     this.identity = identity;
     this.#store = tenant === undefined ? whole : whole.tenant(tenant);
     this.#writer = writer;
     this.#log = log;
-    const lookups = lookupsOf(identity);
     this.#lookups = narrowedTo ? lookups.filter(narrowedTo) : lookups;
   }
 
@@ -123,8 +122,11 @@ export class ScopedStore {
   }
 
   async #get({ namespace, key }: ResultAddress): Promise<StoredResult | undefined> {
+    let inSameView = false;
     for (const base of this.#lookups) {
-      const found = await this.#store.results.get({ namespace: namespaceBelow(base, namespace), key });
+      const address = { namespace: namespaceBelow(base, namespace), key };
+      const found = await this.#store.results.get(address, inSameView);
+      inSameView = true;
       if (!found) continue;
       this.namespace = shownNamespace(base, namespace);
       return found;
@@ -209,17 +211,27 @@ export class ScopedUploads implements Uploads {
   }
 }
 
-const knownLookups = new WeakMap<Identity, readonly Namespace[]>();
+/** What follows from an identity alone. */
+interface Scope {
+  readonly tenant: string | undefined;
+  /** The namespaces of a lookup in their order. */
+  readonly lookups: readonly Namespace[];
+}
+
+const knownScopes = new WeakMap<Identity, Scope>();
+
+function scopeOf(identity: Identity): Scope {
+  const known = knownScopes.get(identity);
+  if (known) return known;
+  const scope = { tenant: tenantOf(identity), lookups: lookupsOf(identity) };
+  knownScopes.set(identity, scope);
+  return scope;
+}
 
 /** Without the right to read results, only the own namespace: a writer reads what it wrote. */
-function lookupsOf(identity: Identity): readonly Namespace[] {
-  const known = knownLookups.get(identity);
-  if (known) return known;
-  const { namespace, reads, rights } = identity;
+function lookupsOf({ namespace, reads, rights }: Identity): readonly Namespace[] {
   const others = rights.has('results:read') ? [...reads, ...ancestorsOf(namespace)] : [];
-  const lookups = [...new Set([namespace, ...others])];
-  knownLookups.set(identity, lookups);
-  return lookups;
+  return [...new Set([namespace, ...others])];
 }
 
 /** What an answer names: the namespace of the lookup, or for the whole server the one that was asked for. */

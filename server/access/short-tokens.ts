@@ -35,8 +35,6 @@ export interface ShortIdentity extends Identity {
 export class ShortTokens implements IdentitySource {
   readonly #key: Buffer;
   readonly #now: () => number;
-  /** Tokens that were verified, the oldest first: a build sends the same one with each request. */
-  readonly #verified = new Map<string, ShortIdentity>();
 
   constructor(key: Buffer, now: () => number = Date.now) {
     this.#key = key;
@@ -53,8 +51,6 @@ export class ShortTokens implements IdentitySource {
   }
 
   identify(token: string): ShortIdentity | undefined {
-    const known = this.#verified.get(token);
-    if (known) return this.#whileValid(known);
     if (!token.startsWith(PREFIX) || token.length > ACCESS.maxShortTokenLength) return undefined;
     const dot = token.indexOf('.');
     const accessKey = token.slice(0, Math.max(dot, 0));
@@ -65,9 +61,7 @@ export class ShortTokens implements IdentitySource {
     if (!isSpelledAsIssued || presented.length !== secret.length || !timingSafeEqual(presented, secret))
       return undefined;
     const identity = decodeClaims(accessKey);
-    if (!identity) return undefined;
-    this.#remember(token, identity);
-    return this.#whileValid(identity);
+    return identity && this.#whileValid(identity);
   }
 
   /** The caller checks that the request is signed with the secret key before it uses the identity. */
@@ -84,14 +78,6 @@ export class ShortTokens implements IdentitySource {
 
   #whileValid(identity: ShortIdentity): ShortIdentity | undefined {
     return this.#now() < identity.expiresAt ? identity : undefined;
-  }
-
-  #remember(token: string, identity: ShortIdentity): void {
-    if (this.#verified.size >= ACCESS.maxVerifiedTokens) {
-      const [oldest = ''] = this.#verified.keys();
-      this.#verified.delete(oldest);
-    }
-    this.#verified.set(token, identity);
   }
 }
 

@@ -12,7 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { ACCESS } from '../limits.ts';
-import type { Identity, IdentitySource } from './identity.ts';
+import { type Identity, type IdentitySource, nextVersion } from './identity.ts';
 import { identityOf, readTokens, stateOf, type TokenEntry, tokenHash } from './tokens-file.ts';
 
 export interface TokenSourceOptions {
@@ -34,7 +34,9 @@ export class TokenSource implements IdentitySource {
   readonly #pollMs: number;
   #known: ReadonlyMap<string, KnownToken>;
   /** The version of the file that was read last, also if it was refused. */
-  #version: string;
+  #fileVersion: string;
+  /** Of `#known`. */
+  #version = nextVersion();
 
   /** Throws ASSAY_TOKENS_FILE if there is no valid file. */
   constructor({ file, log, now = Date.now, pollMs = ACCESS.tokensPollMs }: TokenSourceOptions) {
@@ -42,7 +44,7 @@ export class TokenSource implements IdentitySource {
     this.#log = log;
     this.#now = now;
     this.#pollMs = pollMs;
-    this.#version = versionOf(file);
+    this.#fileVersion = versionOf(file);
     this.#known = load(file);
   }
 
@@ -55,14 +57,19 @@ export class TokenSource implements IdentitySource {
     return found && stateOf(found.entry, this.#now()) === 'valid' ? found.identity : undefined;
   }
 
+  get version(): number {
+    return this.#version;
+  }
+
   /** Reads the file if it has changed. */
   reload(): void {
     const version = versionOf(this.file);
-    if (version === this.#version) return;
+    if (version === this.#fileVersion) return;
     // The version is older than the content, so a change during the read is seen the next time.
-    this.#version = version;
+    this.#fileVersion = version;
     try {
       this.#known = load(this.file);
+      this.#version = nextVersion();
       this.#log.info({ file: this.file, tokens: this.#known.size }, 'reloaded the tokens');
     } catch (error) {
       const { code, detail } = asAssayError(error);

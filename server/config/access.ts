@@ -38,6 +38,10 @@ export class Access implements IdentitySource, TokenExchange {
     return this.#current.identities.identify(token);
   }
 
+  get version(): number | undefined {
+    return this.#current.identities.version;
+  }
+
   identifyAccessKey(accessKey: string): { identity: Identity; secretKey: string } | undefined {
     return this.#current.identities.identifyAccessKey(accessKey);
   }
@@ -73,7 +77,7 @@ export class Access implements IdentitySource, TokenExchange {
 
   #open({ tokensFile, anonymous, issuers }: Settings, earlier: TokenSource | undefined): Current {
     const tokens = tokensFile === earlier?.file ? earlier : this.#openTokens(tokensFile);
-    const withoutToken: IdentitySource = { identify: () => undefined, anonymous };
+    const withoutToken: IdentitySource = { identify: () => undefined, version: 0, anonymous };
     const own = tokens ? [tokens, withoutToken] : [withoutToken];
     const identities = new Identities({
       own,

@@ -91,7 +91,11 @@ export interface ResultPutOptions {
 
 /** Results as client and server see them. */
 export interface Results {
-  get(address: ResultAddress): Promise<StoredResult | undefined>;
+  /**
+   * Sees every commit of another process before the call. With `inSameView`, before an earlier call: for the
+   * further lookups of one request.
+   */
+  get(address: ResultAddress, inSameView?: boolean): Promise<StoredResult | undefined>;
   /** `bytes` is an ActionResult. Refused while a blob that it names is missing. */
   put(address: ResultAddress, bytes: Uint8Array, options?: ResultPutOptions): Promise<ResultOutcome>;
   /**
@@ -107,7 +111,8 @@ export type ResultChange = (current: Buffer | undefined) => Uint8Array | undefin
 
 /** Results as an engine stores them, without decoding them. Resolves when the record is durable. */
 export interface ResultRecords {
-  get(address: ResultAddress): Promise<StoredResult | undefined>;
+  /** `inSameView` as in Results. */
+  get(address: ResultAddress, inSameView?: boolean): Promise<StoredResult | undefined>;
   /** Renews the leases of the result and of every blob that it names. */
   markUsed(address: ResultAddress, result: StoredResult): Promise<void>;
   /** Only if `replacing`, as `get` returned it, is still stored. False if another writer was first. */

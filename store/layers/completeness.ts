@@ -22,8 +22,8 @@ export function checkingCompleteness(
   onEvent: OnStoreEvent,
 ): Results {
   return {
-    async get(address) {
-      const result = await results.get(address);
+    async get(address, inSameView) {
+      const result = await results.get(address, inSameView);
       if (!result) return undefined;
       const missing = await blobs.missing(result.references);
       if (missing.length > 0) {

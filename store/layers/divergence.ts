@@ -18,7 +18,7 @@ import type {
 } from '../store.ts';
 
 export interface DivergingResults {
-  get(address: ResultAddress): Promise<StoredResult | undefined>;
+  get(address: ResultAddress, inSameView?: boolean): Promise<StoredResult | undefined>;
   use(address: ResultAddress, result: StoredResult): Promise<void>;
   put(address: ResultAddress, result: StoredResult, options?: ResultPutOptions): Promise<ResultOutcome>;
   /** Only if `replacing`, as `get` returned it, is still stored. */
@@ -68,7 +68,7 @@ export function recordingDivergence(
   }
 
   return {
-    get: (address) => records.get(address),
+    get: (address, inSameView) => records.get(address, inSameView),
     use: (address, result) => records.markUsed(address, result),
     put,
     replace: (address, result, replacing) => records.put(address, result, replacing),

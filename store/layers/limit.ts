@@ -45,7 +45,7 @@ export function limitedBlobs(blobs: RawBlobs, space: SpaceLimit): RawBlobs {
 
 export function limitedRecords(records: ResultRecords, space: SpaceLimit): ResultRecords {
   return {
-    get: (address) => records.get(address),
+    get: (address, inSameView) => records.get(address, inSameView),
     markUsed: (address, result) => records.markUsed(address, result),
     put: (address, result, replacing) =>
       space.withReserved(result.bytes.length, () => records.put(address, result, replacing)),

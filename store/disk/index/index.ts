@@ -205,8 +205,8 @@ export class Index {
     );
   }
 
-  result(address: ResultAddress): ResultEntry | undefined {
-    const record = read(this.#results, resultKeyOf(address));
+  result(key: Buffer): ResultEntry | undefined {
+    const record = read(this.#results, key);
     return record && { record, generation: getLastVersion() };
   }
 

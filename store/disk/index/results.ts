@@ -25,12 +25,13 @@ export class DiskResults implements ResultRecords {
     this.#onEvent = onEvent;
   }
 
-  async get(address: ResultAddress): Promise<StoredResult | undefined> {
+  async get(address: ResultAddress, inSameView = false): Promise<StoredResult | undefined> {
     // In a view that is a moment old, a result that another process has removed would still be a hit.
-    this.#index.refresh();
-    const entry = this.#index.result(address);
+    if (!inSameView) this.#index.refresh();
+    const key = resultKeyOf(address);
+    const entry = this.#index.result(key);
     if (!entry) return undefined;
-    const result = this.#memo.decode(resultKeyOf(address), entry.record);
+    const result = this.#memo.decode(key, entry.record);
     if (!result && (await this.#index.removeResult(address, entry.generation))) {
       this.#onEvent({ type: 'result-dropped', address, detail: 'its record fails its checksum' });
     }
@@ -43,8 +44,8 @@ export class DiskResults implements ResultRecords {
     replacing: StoredResult | undefined,
   ): Promise<boolean> {
     this.#index.refresh();
-    const entry = this.#index.result(address);
     const key = resultKeyOf(address);
+    const entry = this.#index.result(key);
     const current = entry && decodeResult(key, entry.record);
     if (!isSame(current, replacing)) return false;
     const tick = await this.#leaseReferences(result);
@@ -60,7 +61,7 @@ export class DiskResults implements ResultRecords {
     if (this.#index.resultTick(key) >= this.#leases.clock.freshResult()) return;
     const tick = await this.#leaseReferences(result);
     this.#index.refresh();
-    const entry = this.#index.result(address);
+    const entry = this.#index.result(key);
     if (entry) await this.#index.stampResult(key, entry.generation, tick);
   }
 
@@ -79,8 +80,9 @@ export class DiskResults implements ResultRecords {
 
   async remove(address: ResultAddress, seen: StoredResult): Promise<boolean> {
     this.#index.refresh();
-    const entry = this.#index.result(address);
-    const current = entry && decodeResult(resultKeyOf(address), entry.record);
+    const key = resultKeyOf(address);
+    const entry = this.#index.result(key);
+    const current = entry && decodeResult(key, entry.record);
     if (!entry || !isSame(current, seen) || !isDeepStrictEqual(current?.writer, seen.writer)) return false;
     return this.#index.removeResult(address, entry.generation);
   }

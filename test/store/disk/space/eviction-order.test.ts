@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { digestOf, type Hash } from '../../../../core/digest.ts';
 import { filePath } from '../../../../store/disk/fs/layout.ts';
-import { decodeAge } from '../../../../store/disk/index/records.ts';
+import { decodeAge, resultKeyOf } from '../../../../store/disk/index/records.ts';
 import { DiskResults } from '../../../../store/disk/index/results.ts';
 import { rowsFrom } from '../../../../store/disk/index/tables.ts';
 import { Eviction } from '../../../../store/disk/space/eviction.ts';
@@ -33,7 +33,7 @@ async function name(all: TestIndex, text: string): Promise<void> {
 
 const hasResult = ({ index }: TestIndex, text: string) => {
   index.refresh();
-  return index.result(addressOf(text)) !== undefined;
+  return index.result(resultKeyOf(addressOf(text))) !== undefined;
 };
 
 test('E2: results are removed before the blobs that they name', async () => {

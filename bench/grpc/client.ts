@@ -53,7 +53,13 @@ export class Client {
   }
 }
 
-export function answerOf(stream: ClientHttp2Stream, onData: (piece: Buffer) => void): Promise<void> {
+/** Rejects unless the status is OK. */
+export async function answerOf(stream: ClientHttp2Stream, onData: (piece: Buffer) => void): Promise<void> {
+  const status = await statusOf(stream, onData);
+  if (status !== '0') throw new Error(`status ${status}`);
+}
+
+export function statusOf(stream: ClientHttp2Stream, onData: (piece: Buffer) => void): Promise<string> {
   return new Promise((resolve, reject) => {
     let status: unknown;
     stream.on('response', (headers) => {
@@ -64,6 +70,6 @@ export function answerOf(stream: ClientHttp2Stream, onData: (piece: Buffer) => v
     });
     stream.on('data', onData);
     stream.once('error', reject);
-    stream.once('close', () => (status === '0' ? resolve() : reject(new Error(`status ${String(status)}`))));
+    stream.once('close', () => resolve(String(status)));
   });
 }

@@ -6,13 +6,16 @@ export const CALLS_AT_A_TIME = 16;
 /** Each kind of call, with number and size. */
 export type GrpcJob = {
   readonly token?: string | undefined;
-} /** FindMissingBlobs with `digests` blobs, all present. */ & (
+} /** FindMissingBlobs with `digests` blobs, all present or all absent. */ & (
   | {
       readonly verb: 'findMissing';
       readonly origin: string;
       readonly count: number;
       readonly digests: number;
+      readonly areAbsent?: boolean;
     }
+  /** Gets results that do not exist. */
+  | { readonly verb: 'missResult'; readonly origin: string; readonly count: number }
   /** Puts different results that name `outputs` blobs each. */
   | { readonly verb: 'putResult'; readonly origin: string; readonly count: number; readonly outputs: number }
   /** Gets the first `results` of those in turn. */

@@ -1,5 +1,6 @@
 // The gRPC load process. It is separate, so that its work does not count as the server's. It takes jobs from
 // its parent one at a time and exits on a wrong response. A job reads what earlier jobs have put.
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { frame } from '../../core/grpc/frame.ts';
@@ -9,11 +10,12 @@ import {
   BatchUpdateBlobsRequest,
   BatchUpdateBlobsResponse,
   FindMissingBlobsRequest,
+  FindMissingBlobsResponse,
   GetActionResultRequest,
   UpdateActionResultRequest,
 } from '../../core/proto/generated/reapi-services.ts';
 import { contentMaker, type Made } from '../server/content.ts';
-import { answerOf, Client } from './client.ts';
+import { answerOf, Client, statusOf } from './client.ts';
 import { CALLS_AT_A_TIME, CONNECTIONS, type GrpcJob } from './job.ts';
 
 const REAPI = '/build.bazel.remote.execution.v2';
@@ -25,6 +27,7 @@ const READ = '/google.bytestream.ByteStream/Read';
 const WRITE = '/google.bytestream.ByteStream/Write';
 const SMALL = 4 * 1024;
 const SHA256 = 0;
+const NOT_FOUND = '5';
 
 /** Blobs of earlier jobs, by size. */
 const stored = new Map<number, string[]>();
@@ -56,7 +59,9 @@ async function run(job: GrpcJob): Promise<void> {
 function callOf(job: GrpcJob, client: Client): () => Promise<void> {
   switch (job.verb) {
     case 'findMissing':
-      return findMissing(client, job.digests);
+      return job.areAbsent ? findAbsent(client, job.digests) : findMissing(client, job.digests);
+    case 'missResult':
+      return missResult(client);
     case 'putResult':
       return putResult(client, job.outputs);
     case 'getResult':
@@ -82,6 +87,37 @@ function findMissing(client: Client, count: number): () => Promise<void> {
     const [answer] = await client.unary(FIND_MISSING, request);
     if (hashes.length !== count || answer?.length !== 0) throw new Error('something is missing');
   };
+}
+
+function findAbsent(client: Client, count: number): () => Promise<void> {
+  const blobDigests = Array.from({ length: count }, () => ({ hash: randomHash(), sizeBytes: SMALL }));
+  const request = FindMissingBlobsRequest.encode({
+    instanceName: '',
+    blobDigests,
+    digestFunction: SHA256,
+  }).finish();
+  return async () => {
+    const [answer = Buffer.alloc(0)] = await client.unary(FIND_MISSING, request);
+    if (FindMissingBlobsResponse.decode(answer).missingBlobDigests.length !== count)
+      throw new Error('something is present');
+  };
+}
+
+function missResult(client: Client): () => Promise<void> {
+  const request = GetActionResultRequest.encode({
+    ...GetActionResultRequest.decode(new Uint8Array(0)),
+    actionDigest: { hash: randomHash(), sizeBytes: SMALL },
+  }).finish();
+  return async () => {
+    const stream = client.open(GET_RESULT);
+    stream.end(frame(request));
+    const status = await statusOf(stream, () => {});
+    if (status !== NOT_FOUND) throw new Error(`status ${status} instead of a miss`);
+  };
+}
+
+function randomHash(): string {
+  return randomBytes(32).toString('hex');
 }
 
 function putResult(client: Client, outputs: number): () => Promise<void> {

@@ -20,8 +20,17 @@ const POLL_MS = 50;
 const POLLS = 100;
 const NGINX_WORKERS = 2;
 
-export async function startAssay(folder: string, ...flags: readonly string[]): Promise<Contestant> {
-  const script = join(PROJECT, 'bin', 'assay.ts');
+export function startAssay(folder: string, ...flags: readonly string[]): Promise<Contestant> {
+  return startAssayOf(PROJECT, folder, ...flags);
+}
+
+/** Of another checkout, with its own packages. */
+export async function startAssayOf(
+  project: string,
+  folder: string,
+  ...flags: readonly string[]
+): Promise<Contestant> {
+  const script = join(project, 'bin', 'assay.ts');
   const command = [
     process.execPath,
     script,

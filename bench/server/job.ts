@@ -2,7 +2,7 @@
 
 export const CONNECTIONS = 16;
 
-export type Job = GetJob | PutJob;
+export type Job = GetJob | PutJob | PutResultsJob;
 
 /** `count` requests in all, the paths in turn. */
 export interface GetJob {
@@ -13,6 +13,8 @@ export interface GetJob {
   readonly count: number;
   /** The size that each response must have. */
   readonly bytes: number;
+  /** That each response must have: 200 unless given. The size of another one is not checked. */
+  readonly status?: number;
   /** The last segment of the path is the SHA-256 of the response. */
   readonly verify?: boolean;
 }
@@ -27,6 +29,20 @@ export interface PutJob {
   readonly bytes: number;
 }
 
+/** `count` different results under PREFIX/ac. Each names `outputs` of the blobs, which have `bytes` bytes each. */
+export interface PutResultsJob {
+  readonly verb: 'putResults';
+  readonly origin: string;
+  readonly token?: string | undefined;
+  readonly prefix: string;
+  readonly blobs: readonly string[];
+  readonly outputs: number;
+  readonly count: number;
+  readonly bytes: number;
+}
+
 export interface JobDone {
   readonly paths: readonly string[];
+  /** The size of each result. */
+  readonly resultBytes?: number;
 }

@@ -1,9 +1,10 @@
 // The load process. It is separate, so that its work does not count as a server's. It takes jobs from its
 // parent one at a time and exits on a wrong response.
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { Pool } from 'undici';
 import { contentMaker } from './content.ts';
-import { CONNECTIONS, type GetJob, type Job, type JobDone, type PutJob } from './job.ts';
+import { CONNECTIONS, type GetJob, type Job, type JobDone, type PutJob, type PutResultsJob } from './job.ts';
+import { encodedResult } from './results.ts';
 
 process.on('message', (job: Job) => {
   run(job).then(
@@ -18,6 +19,7 @@ process.on('message', (job: Job) => {
 async function run(job: Job): Promise<JobDone> {
   const pool = new Pool(job.origin, { connections: CONNECTIONS, pipelining: 1 });
   try {
+    if (job.verb === 'putResults') return await putResults(pool, job);
     return { paths: job.verb === 'get' ? await get(pool, job) : await put(pool, job) };
   } finally {
     await pool.close();
@@ -26,7 +28,7 @@ async function run(job: Job): Promise<JobDone> {
 
 async function get(
   pool: Pool,
-  { paths, count, bytes, token, verify = false }: GetJob,
+  { paths, count, bytes, token, status = 200, verify = false }: GetJob,
 ): Promise<readonly string[]> {
   const headers = authorizationOf(token);
   await onAllConnections(count, async (index) => {
@@ -38,8 +40,9 @@ async function get(
       received += piece.length;
       hash?.update(piece);
     }
-    const isRight = received === bytes && (!hash || path.endsWith(hash.digest('hex')));
-    if (statusCode !== 200 || !isRight) throw new Error(`${statusCode}, ${received} bytes for GET ${path}`);
+    const isRight = status !== 200 || (received === bytes && (!hash || path.endsWith(hash.digest('hex'))));
+    if (statusCode !== status || !isRight)
+      throw new Error(`${statusCode}, ${received} bytes for GET ${path}`);
   });
   return paths;
 }
@@ -57,6 +60,32 @@ async function put(pool: Pool, { prefix, count, bytes, token }: PutJob): Promise
     paths.push(path);
   });
   return paths;
+}
+
+async function putResults(
+  pool: Pool,
+  { prefix, blobs, outputs, count, bytes, token }: PutResultsJob,
+): Promise<JobDone> {
+  const paths: string[] = [];
+  let resultBytes = 0;
+  await onAllConnections(count, async (index) => {
+    const named = Array.from(
+      { length: outputs },
+      (_, output) => blobs[(index + output) % blobs.length] ?? '',
+    );
+    const content = encodedResult(
+      named.map((path) => path.slice(-64)),
+      bytes,
+    );
+    const path = `${prefix}/ac/${randomBytes(32).toString('hex')}`;
+    const headers = { ...authorizationOf(token), 'content-length': String(content.length) };
+    const { statusCode, body } = await pool.request({ method: 'PUT', path, headers, body: content });
+    await body.dump();
+    if (statusCode < 200 || statusCode > 299) throw new Error(`${statusCode} for PUT ${path}`);
+    paths.push(path);
+    resultBytes = content.length;
+  });
+  return { paths, resultBytes };
 }
 
 function authorizationOf(token: string | undefined): Record<string, string> {

@@ -33,7 +33,7 @@ export async function putResults(
   return { paths, bytes };
 }
 
-function encodedResult(hashes: readonly string[], sizeBytes: number): Uint8Array {
+export function encodedResult(hashes: readonly string[], sizeBytes: number): Uint8Array {
   return ActionResult.encode({
     ...ActionResult.decode(new Uint8Array()),
     outputFiles: hashes.map((hash, index) => ({

@@ -32,3 +32,21 @@ export function checksumOfSmall(bytes: Uint8Array): bigint | undefined {
   if (smallBytesLeft < 0) loadChecksum().catch(() => {});
   return undefined;
 }
+
+const CHECKSUM_BYTES = 8;
+
+/** Of the chunks of a large blob, as an index stores them. */
+export function encodeChecksums(checksums: readonly bigint[]): Buffer {
+  const record = Buffer.alloc(checksums.length * CHECKSUM_BYTES);
+  checksums.forEach((checksum, chunk) => {
+    record.writeBigUInt64LE(checksum, chunk * CHECKSUM_BYTES);
+  });
+  return record;
+}
+
+/** Undefined unless there is exactly one for each chunk. */
+export function decodeChecksums(record: Buffer, size: number): readonly bigint[] | undefined {
+  const count = Math.ceil(size / STORE.chunkBytes);
+  if (record.length !== count * CHECKSUM_BYTES) return undefined;
+  return Array.from({ length: count }, (_, chunk) => record.readBigUInt64LE(chunk * CHECKSUM_BYTES));
+}

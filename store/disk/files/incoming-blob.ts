@@ -6,13 +6,12 @@ import { dirname, join } from 'node:path';
 import { type Digest, type Hash, parseHash } from '../../../core/digest.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
 import { acquireBuffer, releaseBuffer } from '../../shared/buffers.ts';
-import { type Checksum, loadChecksum } from '../../shared/checksum.ts';
+import { type Checksum, encodeChecksums, loadChecksum } from '../../shared/checksum.ts';
 import { refuseExcess } from '../../shared/expected.ts';
 import type { Content, Expected } from '../../store.ts';
 import { makeFolder, orIfGone, removeFile, rename, syncFolder } from '../fs/calls.ts';
 import { attempt } from '../fs/faults.ts';
 import { filePath, type Layout } from '../fs/layout.ts';
-import { encodeChecksums } from '../index/records.ts';
 import { StagingFile } from './staging-file.ts';
 
 /**

@@ -3,7 +3,6 @@
 import { BinaryDigest, type Digest, HASH_BYTES, type Hash } from '../../../core/digest.ts';
 import { type Namespace, storedNamespace } from '../../../core/namespace.ts';
 import { sha256 } from '../../../core/sha256.ts';
-import { STORE } from '../../limits.ts';
 import type { Expected, LabelAddress, ResultAddress, StoredResult, Writer } from '../../store.ts';
 
 const INLINE = 0;
@@ -219,21 +218,6 @@ export function decodeAge(row: Buffer): Age {
   const target = row.subarray(1 + TICK_BYTES);
   const key = row[0] === BLOB_AGE ? target.subarray(-HASH_BYTES) : target;
   return { tick: row.readUInt32BE(1), target, key };
-}
-
-export function encodeChecksums(checksums: readonly bigint[]): Buffer {
-  const record = Buffer.alloc(checksums.length * CHECKSUM_BYTES);
-  checksums.forEach((checksum, chunk) => {
-    record.writeBigUInt64LE(checksum, chunk * CHECKSUM_BYTES);
-  });
-  return record;
-}
-
-/** Undefined unless there is exactly one for each chunk. */
-export function decodeChecksums(record: Buffer, size: number): readonly bigint[] | undefined {
-  const count = Math.ceil(size / STORE.chunkBytes);
-  if (record.length !== count * CHECKSUM_BYTES) return undefined;
-  return Array.from({ length: count }, (_, chunk) => record.readBigUInt64LE(chunk * CHECKSUM_BYTES));
 }
 
 /** A namespace contains no NUL, and the hash has a fixed length, so keys are unique. */

@@ -4,14 +4,13 @@ import { type Digest, type Hash, parseHash } from '../../../core/digest.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
 import { STORE } from '../../limits.ts';
 import { acquireBuffer, isPooled, releaseBuffer } from '../../shared/buffers.ts';
-import { type Checksum, loadChecksum } from '../../shared/checksum.ts';
+import { type Checksum, encodeChecksums, loadChecksum } from '../../shared/checksum.ts';
 import { renameDurably, type StagedBlob } from '../files/incoming-blob.ts';
 import { removeStaged, StagingFile } from '../files/staging-file.ts';
 import { closeFile, openFile, orIfGone, readFully } from '../fs/calls.ts';
 import { attempt } from '../fs/faults.ts';
 import { filePath, type Layout, uploadPath } from '../fs/layout.ts';
 import { newGeneration } from '../index/generation.ts';
-import { encodeChecksums } from '../index/records.ts';
 
 export class UploadFile implements StagedBlob {
   readonly generation: number;

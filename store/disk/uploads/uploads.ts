@@ -8,12 +8,12 @@ import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
 import { refuseExcess, refuseMismatch } from '../../shared/expected.ts';
+import { IncomingPart, superseded } from '../../shared/incoming-part.ts';
 import { type Expected, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../../store.ts';
 import type { DiskBlobs } from '../files/blobs.ts';
 import type { Sweeper } from '../files/sweep.ts';
 import type { Layout } from '../fs/layout.ts';
 import type { UploadEntry, UploadRecords } from '../index/upload-records.ts';
-import { IncomingPart, superseded } from './incoming-part.ts';
 import { readStaged, removeStagedUpload, UploadFile } from './upload-file.ts';
 
 export class DiskUploads implements Uploads {

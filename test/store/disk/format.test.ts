@@ -10,14 +10,12 @@ import {
   belongsTo,
   contentKeyOf,
   decodeAge,
-  decodeChecksums,
   decodeLabel,
   decodePresence,
   decodeResult,
   decodeTenantNumber,
   decodeUpload,
   EVERYONE,
-  encodeChecksums,
   encodeLabel,
   encodePresence,
   encodeResult,
@@ -33,7 +31,7 @@ import {
   tickIn,
 } from '../../../store/disk/index/records.ts';
 import { STORE } from '../../../store/limits.ts';
-import { loadChecksum } from '../../../store/shared/checksum.ts';
+import { decodeChecksums, encodeChecksums, loadChecksum } from '../../../store/shared/checksum.ts';
 
 const hello = digestOf(Buffer.from('hello'));
 const GENERATION = 123_456_789;

@@ -1,9 +1,9 @@
 // One part of an upload while it is received. It can be stopped at any time, even while the sender is silent.
-import { AssayError } from '../../../core/errors.ts';
-import type { Content } from '../../store.ts';
+import { AssayError } from '../../core/errors.ts';
+import type { Content } from '../store.ts';
 
 export class IncomingPart {
-  /** Resolves when this part will not touch the upload's file any more. */
+  /** Resolves when this part will not touch the upload any more. */
   readonly finished: Promise<void>;
   readonly finish: () => void;
   readonly #pieces: AsyncIterator<Uint8Array>;

@@ -305,6 +305,21 @@ const catalogue = {
     hint: 'Point --store at another folder, or delete this one: a cache fills again.',
     status: 500,
   },
+  ASSAY_INDEX_AWAY: {
+    summary: 'The server cannot reach its PostgreSQL, or it did not answer in time.',
+    hint: 'Nothing to do in a build: this is a miss. On the server, see /readyz and the log of PostgreSQL.',
+    status: 503,
+  },
+  ASSAY_INDEX_VERSION: {
+    summary: 'The tables in PostgreSQL are missing, or of a version that this Assay cannot use.',
+    hint: 'Run `assay db migrate` with the newest Assay of the fleet, before its servers start.',
+    status: 503,
+  },
+  ASSAY_BUCKET_AWAY: {
+    summary: 'The server cannot reach its bucket, or the bucket refused a request.',
+    hint: 'Nothing to do in a build: this is a miss. On the server, see /readyz and the log of the object store.',
+    status: 503,
+  },
   ASSAY_BLOB_CORRUPT: {
     summary: 'Stored bytes do not match their checksum. They were quarantined and not served.',
     hint: 'Nothing to do: this is a cache miss. If it repeats, check the disk.',

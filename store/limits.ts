@@ -125,6 +125,46 @@ export const STORE = {
   /** How long one answer of the same-file check is used. */
   sameFileMs: 100,
 
+  // The fleet: PostgreSQL and S3
+
+  /** A blob up to this size is stored in its row, a larger one in the bucket. */
+  fleetInlineBytes: 16 * KIB,
+  /** An upload in parts is cut into objects of at most this size. A crash costs one of them. */
+  segmentBytes: 64 * MIB,
+  /** A finished upload whose objects are smaller than this on average is written again, as one object. */
+  minSegmentBytes: 8 * MIB,
+  /** Unfinished uploads of a fleet. */
+  maxFleetUploads: 65_536,
+  /** Connections of a node to PostgreSQL. */
+  indexConnections: 16,
+  /** A connection, and an answer, may take this long. Then PostgreSQL counts as away. */
+  indexConnectMs: 3 * SECOND,
+  indexAnswerMs: 10 * SECOND,
+  /** How often a node tries to reach a PostgreSQL, or a bucket, that is away. */
+  probeMs: 500,
+  /** How often a statement is repeated that PostgreSQL ended because of a deadlock. */
+  statementAttempts: 4,
+  /** How long, and for how many blobs, a node remembers that a blob is present. */
+  presenceMemoMs: 30 * SECOND,
+  presenceMemoBlobs: 262_144,
+  /** How long the presence that came with a result is used: for the check of that same result. */
+  seenMs: 1 * SECOND,
+  /** An object is deleted this long after nothing refers to it any more. */
+  condemnedMs: 60 * MINUTE,
+  /** An object whose node has not confirmed the upload for this long is condemned. */
+  idleObjectMs: 15 * MINUTE,
+  /** A listed object of this age that no row names is an orphan. */
+  orphanMs: 24 * 60 * MINUTE,
+  /** How often a node looks for work of the janitor, and for how many rows at once. */
+  janitorMs: 1 * MINUTE,
+  janitorRows: 1000,
+  /** A missing object is asked for again after this long, before its blob counts as lost. */
+  lostAfterMs: 1 * MINUTE,
+  /** Missing objects that a node remembers for that. */
+  maxSuspects: 10_000,
+  /** How often an object's bytes are asked for again from where they stopped. */
+  objectAttempts: 3,
+
   // The write log
 
   /** A file of the log gets a new part at this size. All files together have at most this many bytes. */

@@ -1,0 +1,383 @@
+// The blobs of the fleet engine: small ones in their row, large ones in the bucket. Every byte is checked at each
+// read, so no verify layer is needed above.
+//
+// Invariants:
+// F1 A blob is present if and only if `presence` has its row. `content` has a row of the same generation; both
+//    are written and removed in one statement.
+// F2 The row of a large blob is written after its object is durable, and only while the object's row is still the
+//    upload's own (object-rows.ts). The second of two uploads of one digest condemns its own object.
+// F3 An object's name is never used twice. So nothing that deletes an object can hit another blob's.
+import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { sha256 } from '../../core/sha256.ts';
+import type { OnStoreEvent } from '../events.ts';
+import { STORE } from '../limits.ts';
+import { decodeChecksums, encodeChecksums, loadChecksum } from '../shared/checksum.ts';
+import { refuseExcess, refuseMismatch } from '../shared/expected.ts';
+import type { Blob, Blobs, Content, Expected, LargeBlob } from '../store.ts';
+import type { Bucket } from './bucket.ts';
+import { ContentHash } from './content-hash.ts';
+import type { Database, Statement } from './database.ts';
+import { FRESH_TICKS } from './logical-clock.ts';
+import type { LostObjects } from './lost-objects.ts';
+import { NoSuchObject, type ObjectList, readChunks, WrongChunk } from './object-reader.ts';
+import { CONDEMNED, type ObjectRows, PART, STORED, UPLOADING } from './object-rows.ts';
+import type { Presence } from './presence.ts';
+import { EVERYONE, NOBODY, type TenantNumbers } from './tenants.ts';
+
+const GET: Statement = {
+  name: 'blob get',
+  text: `
+    SELECT p.generation, p.size, p.tick > c.tick - ${FRESH_TICKS} AS "isFresh",
+      k.checksums, k.bytes, k.objects::text[] AS names, k.lengths
+    FROM assay.clock c, assay.presence p JOIN assay.content k ON k.hash = p.hash AND k.generation = p.generation
+    WHERE p.hash = $1 AND ($2::int = ${EVERYONE} OR $2 = ANY (p.tenants))`,
+};
+
+/** `$1` hash, `$2` size, `$3` tenants. A blob that is present gets the tenants and a new stamp. */
+const ADD_PRESENCE = `
+  INSERT INTO assay.presence AS p (hash, generation, size, tick, tenants)
+  SELECT $1, g.n, $2, c.tick, $3::int[] FROM c, g WHERE EXISTS (SELECT FROM mine)
+  ON CONFLICT (hash) DO UPDATE SET tick = greatest(p.tick, excluded.tick), tenants =
+    CASE WHEN p.tenants @> excluded.tenants THEN p.tenants ELSE p.tenants || excluded.tenants END
+  RETURNING generation`;
+
+/** The rows of `usage` are locked last, and only one in each statement. */
+const COUNT =
+  'UPDATE assay.usage SET bytes = bytes + $2 FROM added, g WHERE shard = $4 AND added.generation = g.n';
+
+const PUT_SMALL: Statement = {
+  name: 'blob put small',
+  text: `
+    WITH c AS (SELECT tick FROM assay.clock), g AS (SELECT nextval('assay.generation') AS n), mine AS (SELECT),
+      added AS (${ADD_PRESENCE}),
+      placed AS (
+        INSERT INTO assay.content (hash, generation, age, checksums, bytes)
+        SELECT $1, g.n, c.tick, $5, $6 FROM added, g, c WHERE added.generation = g.n
+      ),
+      counted AS (${COUNT})
+    SELECT generation FROM added`,
+};
+
+/** No row comes back if an object is no longer the upload's own. */
+const PUT_LARGE: Statement = {
+  name: 'blob put large',
+  text: `
+    WITH c AS (SELECT tick FROM assay.clock), g AS (SELECT nextval('assay.generation') AS n),
+      owned AS (
+        SELECT name FROM assay.object WHERE name = ANY ($6::uuid[]) AND state IN (${UPLOADING}, ${PART})
+        ORDER BY name FOR UPDATE
+      ),
+      mine AS (SELECT WHERE (SELECT count(*) FROM owned) = cardinality($6::uuid[])),
+      added AS (${ADD_PRESENCE}),
+      placed AS (
+        INSERT INTO assay.content (hash, generation, age, checksums, objects, lengths)
+        SELECT $1, g.n, c.tick, $5, $6, $7::int8[] FROM added, g, c WHERE added.generation = g.n
+      ),
+      settled AS (
+        UPDATE assay.object o SET tick = c.tick,
+          state = CASE WHEN added.generation = g.n THEN ${STORED} ELSE ${CONDEMNED} END
+        FROM added, g, c WHERE o.name IN (SELECT name FROM owned)
+      ),
+      counted AS (${COUNT})
+    SELECT generation FROM added`,
+};
+
+const GIVE: Statement = {
+  name: 'blob give',
+  text: `
+    UPDATE assay.presence p SET tick = c.tick, tenants =
+      CASE WHEN p.tenants @> $2::int[] THEN p.tenants ELSE p.tenants || $2::int[] END
+    FROM assay.clock c WHERE p.hash = $1 RETURNING p.generation`,
+};
+
+const REMOVE: Statement = {
+  name: 'blob remove',
+  text: `
+    WITH gone AS (DELETE FROM assay.presence WHERE hash = $1 AND generation = $2 RETURNING hash, size),
+      content AS (DELETE FROM assay.content k USING gone WHERE k.hash = gone.hash RETURNING k.objects),
+      condemned AS (
+        UPDATE assay.object o SET state = ${CONDEMNED}, tick = c.tick FROM content, assay.clock c
+        WHERE o.name = ANY (content.objects)
+      ),
+      counted AS (UPDATE assay.usage u SET bytes = u.bytes - gone.size FROM gone WHERE u.shard = 0)
+    SELECT size FROM gone`,
+};
+
+interface BlobRow {
+  readonly generation: number;
+  readonly size: number;
+  readonly isFresh: boolean;
+  readonly checksums: Buffer;
+  readonly bytes: Buffer | null;
+  readonly names: string[] | null;
+  readonly lengths: number[] | null;
+}
+
+export interface FleetBlobsParts {
+  readonly database: Database;
+  readonly bucket: Bucket;
+  readonly presence: Presence;
+  readonly tenants: TenantNumbers;
+  readonly objectRows: ObjectRows;
+  readonly lost: LostObjects;
+  readonly now: () => number;
+  readonly onEvent: OnStoreEvent;
+}
+
+export class FleetBlobs implements Blobs {
+  readonly #parts: FleetBlobsParts;
+
+  constructor(parts: FleetBlobsParts) {
+    this.#parts = parts;
+  }
+
+  /** The blobs that a tenant has put, for that tenant. */
+  ofTenant(name: string): Blobs {
+    return {
+      get: (hash) => this.get(hash, name),
+      put: (expected, content) => this.put(expected, content, name),
+      missing: (digests) => this.missing(digests, name),
+      touch: (hashes) => this.touch(hashes, name),
+    };
+  }
+
+  /** Without a tenant, here and below: for the store itself, which sees every blob. */
+  async get(hash: Hash, tenant?: string): Promise<Blob | undefined> {
+    const number = await this.#parts.tenants.find(tenant);
+    if (number === NOBODY) return undefined;
+    const row = await this.#find(hash, number);
+    if (!row) return undefined;
+    if (!row.isFresh && (await this.#parts.presence.missing([{ hash, size: row.size }], number)).length > 0)
+      return undefined;
+    return row.bytes ? this.#small(hash, row, row.bytes) : this.#large(hash, row);
+  }
+
+  async #find(hash: Hash, tenant: number): Promise<BlobRow | undefined> {
+    const [row] = await this.#parts.database.query<BlobRow>(GET, [bytesOf(hash), tenant]);
+    return row;
+  }
+
+  /** If the checksums differ, the SHA-256 decides: the stored checksum itself may be damaged. */
+  async #small(hash: Hash, row: BlobRow, bytes: Buffer): Promise<Blob | undefined> {
+    const checksum = await loadChecksum();
+    const isIntact = row.checksums.equals(encodeChecksums([checksum(bytes)])) || sha256(bytes) === hash;
+    if (isIntact) return { size: bytes.length, bytes };
+    await this.quarantine(hash, row.generation, 'its bytes have another SHA-256');
+    return undefined;
+  }
+
+  async #large(hash: Hash, row: BlobRow): Promise<Blob | undefined> {
+    const { size, generation, names, lengths } = row;
+    const checksums = decodeChecksums(row.checksums, size);
+    if (checksums && names && lengths)
+      return new FleetLargeBlob(this, this.#parts, hash, generation, { size, checksums, names, lengths });
+    await this.quarantine(hash, generation, 'its checksums do not fit its size');
+    return undefined;
+  }
+
+  async put(expected: Expected, content: Content, tenant?: string): Promise<Digest> {
+    if (content instanceof Uint8Array && content.byteLength <= STORE.fleetInlineBytes)
+      return this.#putSmall(expected, Buffer.from(content), tenant);
+    if ((expected.size ?? 0) > STORE.fleetInlineBytes) this.#parts.bucket.refuseIfAway();
+    const pieces = limited(expected, content);
+    try {
+      const first = await takeUpTo(pieces, STORE.fleetInlineBytes);
+      if (first.length <= STORE.fleetInlineBytes) return await this.#putSmall(expected, first, tenant);
+      this.#parts.bucket.refuseIfAway();
+      return await this.#putLarge(expected, prepend(first, pieces), tenant);
+    } finally {
+      await pieces.return(undefined);
+    }
+  }
+
+  async #putSmall(expected: Expected, bytes: Buffer, tenant: string | undefined): Promise<Digest> {
+    const digest = digestOf(bytes);
+    refuseMismatch(expected, digest);
+    if (digest.size === 0) return digest;
+    const checksum = await loadChecksum();
+    const number = await this.#parts.tenants.assign(tenant);
+    const at = this.#parts.now();
+    await this.#parts.database.query(PUT_SMALL, [
+      ...presenceValues(digest, number),
+      encodeChecksums([checksum(bytes)]),
+      bytes,
+    ]);
+    this.#parts.presence.added(digest, number, at);
+    return digest;
+  }
+
+  async #putLarge(
+    expected: Expected,
+    pieces: AsyncIterable<Uint8Array>,
+    tenant: string | undefined,
+  ): Promise<Digest> {
+    if (await this.#isPresent(expected)) return this.#confirm(expected, pieces, tenant);
+    return this.#parts.objectRows.whileUploading(async (name) => {
+      const hash = await ContentHash.create();
+      try {
+        const hashed = hashing(pieces, hash);
+        await this.#parts.bucket.attempt((objects) => objects.put(name, hashed, expected.size));
+        const { digest, checksums } = hash.finish();
+        refuseMismatch(expected, digest);
+        await this.adopt(digest, checksums, [name], [digest.size], tenant);
+        return digest;
+      } finally {
+        hash.discard();
+      }
+    });
+  }
+
+  /** Makes the objects of a finished upload visible as one blob. */
+  async adopt(
+    digest: Digest,
+    checksums: Buffer,
+    names: readonly string[],
+    lengths: readonly number[],
+    tenant: string | undefined,
+  ): Promise<void> {
+    const number = await this.#parts.tenants.assign(tenant);
+    const at = this.#parts.now();
+    const rows = await this.#parts.database.query(PUT_LARGE, [
+      ...presenceValues(digest, number),
+      checksums,
+      names,
+      lengths,
+    ]);
+    if (rows.length === 0)
+      throw new AssayError('ASSAY_STORE_FAULT', 'the upload took so long that its object was given up');
+    this.#parts.presence.added(digest, number, at);
+  }
+
+  async #isPresent({ hash, size }: Expected): Promise<boolean> {
+    if (hash === undefined) return false;
+    const found = await this.#find(hash, EVERYONE);
+    if (!found || (size !== undefined && size !== found.size)) return false;
+    return (await this.#parts.presence.missing([{ hash, size: found.size }], EVERYONE)).length === 0;
+  }
+
+  /**
+   * The blob was present and leased at the start, so nothing was uploaded. The tenant gets it because it has sent
+   * the whole content.
+   */
+  async #confirm(
+    expected: Expected,
+    pieces: AsyncIterable<Uint8Array>,
+    tenant: string | undefined,
+  ): Promise<Digest> {
+    const hash = await ContentHash.create();
+    for await (const piece of pieces) hash.update(piece);
+    const { digest } = hash.finish();
+    refuseMismatch(expected, digest);
+    const number = await this.#parts.tenants.assign(tenant);
+    const given = await this.#parts.database.query(GIVE, [bytesOf(digest.hash), tenantList(number)]);
+    if (given.length > 0) return digest;
+    throw new AssayError(
+      'ASSAY_STORE_FAULT',
+      `${digest.hash} was removed while it was sent again; send it once more`,
+    );
+  }
+
+  async missing(digests: readonly Digest[], tenant?: string): Promise<Digest[]> {
+    return this.#parts.presence.missing(digests, await this.#parts.tenants.find(tenant));
+  }
+
+  async touch(hashes: readonly Hash[], tenant?: string): Promise<void> {
+    await this.#parts.presence.renew(hashes, await this.#parts.tenants.find(tenant));
+  }
+
+  /** Takes that generation out of the index. Its objects are condemned. */
+  async quarantine(hash: Hash, generation: number, detail: string): Promise<void> {
+    this.#parts.presence.forget();
+    const gone = await this.#parts.database.query(REMOVE, [bytesOf(hash), generation]);
+    if (gone.length > 0) this.#parts.onEvent({ type: 'quarantined', hash, detail });
+  }
+}
+
+class FleetLargeBlob implements LargeBlob {
+  readonly size: number;
+  readonly #blobs: FleetBlobs;
+  readonly #parts: FleetBlobsParts;
+  readonly #hash: Hash;
+  readonly #generation: number;
+  readonly #list: ObjectList;
+
+  constructor(blobs: FleetBlobs, parts: FleetBlobsParts, hash: Hash, generation: number, list: ObjectList) {
+    this.size = list.size;
+    this.#blobs = blobs;
+    this.#parts = parts;
+    this.#hash = hash;
+    this.#generation = generation;
+    this.#list = list;
+  }
+
+  async *chunks(offset = 0, length = this.size): AsyncGenerator<Buffer> {
+    const end = Math.min(offset + length, this.size);
+    if (offset >= end) return;
+    const first = Math.floor(offset / STORE.chunkBytes);
+    const last = Math.ceil(end / STORE.chunkBytes);
+    let start = first * STORE.chunkBytes;
+    try {
+      for await (const chunk of readChunks(this.#parts.bucket, this.#list, first, last)) {
+        yield chunk.subarray(Math.max(0, offset - start), end - start);
+        start += chunk.length;
+      }
+    } catch (error) {
+      if (error instanceof NoSuchObject) this.#parts.lost.suspect(this.#hash, this.#generation, this.#list);
+      throw error instanceof WrongChunk ? await this.#corrupt(error.message) : error;
+    }
+  }
+
+  async #corrupt(detail: string): Promise<AssayError> {
+    await this.#blobs.quarantine(this.#hash, this.#generation, detail);
+    return new AssayError('ASSAY_BLOB_CORRUPT', `${this.#hash}: ${detail}`);
+  }
+}
+
+/** The first four parameters of a put. */
+function presenceValues({ hash, size }: Digest, tenant: number): unknown[] {
+  return [bytesOf(hash), size, tenantList(tenant), Math.floor(Math.random() * USAGE_SHARDS)];
+}
+
+const USAGE_SHARDS = 64;
+
+function tenantList(tenant: number): number[] {
+  return tenant === EVERYONE ? [] : [tenant];
+}
+
+export function bytesOf(hash: Hash): Buffer {
+  return Buffer.from(hash, 'hex');
+}
+
+async function* limited(expected: Expected, content: Content): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const piece of content instanceof Uint8Array ? [content] : content) {
+    size += piece.byteLength;
+    refuseExcess(expected, size);
+    yield piece;
+  }
+}
+
+/** A copy of the first bytes: all of the content, or more than `most` bytes of it. */
+async function takeUpTo(pieces: AsyncGenerator<Uint8Array>, most: number): Promise<Buffer> {
+  const taken: Buffer[] = [];
+  for (let size = 0; size <= most; ) {
+    const { value, done } = await pieces.next();
+    if (done) break;
+    taken.push(Buffer.from(value));
+    size += value.byteLength;
+  }
+  return Buffer.concat(taken);
+}
+
+async function* prepend(first: Buffer, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first;
+  yield* rest;
+}
+
+async function* hashing(pieces: AsyncIterable<Uint8Array>, hash: ContentHash): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
+}

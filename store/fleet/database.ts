@@ -1,0 +1,183 @@
+// The connection of a node to PostgreSQL: a pool, prepared statements, and one answer to every fault.
+//
+// Invariants:
+// D1 A statement ends within STORE.indexAnswerMs: with its rows, or with ASSAY_INDEX_AWAY.
+// D2 While PostgreSQL is away, a statement fails at once. One probe at a time finds out when it is back.
+// D3 `onLost` runs before any statement fails because the connection is lost. What a node remembers of the
+//    index is forgotten there.
+// D4 A statement that failed may have been executed. Every statement can be repeated.
+//
+// Each write is one statement, so each is one transaction and one round trip.
+import type pg from 'pg';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import { STORE } from '../limits.ts';
+
+/** A statement is prepared once in each connection. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface DatabaseOptions {
+  readonly url: string;
+  /** The connection is lost: all that is remembered about the index must be forgotten. */
+  readonly onLost: () => void;
+  readonly answerMs?: number | undefined;
+  readonly onAnswer?: (milliseconds: number) => void;
+}
+
+export class Database {
+  readonly #options: DatabaseOptions;
+  readonly #connect: () => pg.Pool;
+  /** Replaced when a connection is lost: others may lead to a server that is no longer the primary. */
+  #pool: pg.Pool;
+  #isAway = false;
+  #isClosed = false;
+  #probe: NodeJS.Timeout | undefined;
+
+  static async open(options: DatabaseOptions): Promise<Database> {
+    const { default: driver } = await import('pg');
+    const { answerMs = STORE.indexAnswerMs } = options;
+    const connect = () =>
+      new driver.Pool({
+        connectionString: options.url,
+        max: STORE.indexConnections,
+        connectionTimeoutMillis: STORE.indexConnectMs,
+        query_timeout: answerMs,
+        // The server gives up first, so that a lock does not cost a connection.
+        statement_timeout: answerMs / 2,
+        keepAlive: true,
+        application_name: 'assay',
+        // Compiling a short statement takes seconds, if the planner has no statistics yet.
+        options: '-c jit=off',
+        types: {
+          getTypeParser: (type: number, format?: 'text' | 'binary') =>
+            PARSERS.get(type) ?? driver.types.getTypeParser(type, format),
+        },
+      });
+    return new Database(connect, options);
+  }
+
+  private constructor(connect: () => pg.Pool, options: DatabaseOptions) {
+    this.#connect = connect;
+    this.#options = options;
+    this.#pool = this.#open();
+  }
+
+  #open(): pg.Pool {
+    const pool = this.#connect();
+    // An idle connection was cut. Without a listener this would end the process.
+    pool.on('error', () => {
+      if (pool === this.#pool) this.#lost();
+    });
+    return pool;
+  }
+
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  /** The type of the rows is what the statement selects. */
+  async query<Row extends pg.QueryResultRow>(
+    statement: Statement,
+    values: readonly unknown[] = [],
+  ): Promise<Row[]> {
+    for (let attempt = 1; ; attempt++) {
+      if (this.#isAway) throw away('it could not be reached a moment ago');
+      const began = performance.now();
+      try {
+        const { rows } = await this.#pool.query<Row>({ ...statement, values: [...values] });
+        this.#options.onAnswer?.(performance.now() - began);
+        return rows;
+      } catch (error) {
+        if (isRepeatable(error) && attempt < STORE.statementAttempts) continue;
+        throw this.#faultOf(error);
+      }
+    }
+  }
+
+  #faultOf(error: unknown): AssayError {
+    const detail = messageOf(error);
+    if (!isOfStatement(error)) this.#lost();
+    else if (NOT_MIGRATED.has(error.code)) return new AssayError('ASSAY_INDEX_VERSION', detail);
+    return away(detail);
+  }
+
+  #lost(): void {
+    this.#options.onLost();
+    if (this.#isClosed || this.#isAway) return;
+    this.#isAway = true;
+    const old = this.#pool;
+    this.#pool = this.#open();
+    old.end().catch(() => {});
+    this.#probeLater(0);
+  }
+
+  #probeLater(delayMs: number): void {
+    this.#probe = setTimeout(() => void this.#tryAgain(), delayMs);
+    this.#probe.unref();
+  }
+
+  async #tryAgain(): Promise<void> {
+    try {
+      const { rows } = await this.#pool.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+      this.#isAway = rows[0]?.standby !== false;
+    } catch {
+      // Still away.
+    }
+    if (this.#isAway && !this.#isClosed) this.#probeLater(STORE.probeMs);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#probe);
+    await this.#pool.end();
+  }
+}
+
+/** The driver returns int8 as text. No number here is beyond 2^53. */
+const PARSERS = new Map<number, (text: string) => number | number[]>([
+  [20, Number],
+  [1016, (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))],
+]);
+/** A deadlock, or a serialization failure: PostgreSQL asks for a repetition. */
+const REPEATABLE: ReadonlySet<string> = new Set(['40P01', '40001']);
+/** No such schema, table or column. */
+const NOT_MIGRATED: ReadonlySet<string> = new Set(['3F000', '42P01', '42703']);
+/** The errors after which another connection is needed: shutdown, no access, a standby, and the like. */
+const OF_CONNECTION = /^(08|57P|53|28|3D|25006)/;
+
+interface SqlError {
+  readonly code: string;
+}
+
+function hasSqlState(error: unknown): error is SqlError {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    /^[0-9A-Z]{5}$/.test(error.code)
+  );
+}
+
+/** The server has refused this statement, and the connection is usable. */
+function isOfStatement(error: unknown): error is SqlError {
+  return hasSqlState(error) && !OF_CONNECTION.test(error.code);
+}
+
+function isRepeatable(error: unknown): boolean {
+  return hasSqlState(error) && REPEATABLE.has(error.code);
+}
+
+function away(detail: string): AssayError {
+  return new AssayError('ASSAY_INDEX_AWAY', `PostgreSQL: ${detail}`);
+}
+
+/** An array of hashes as PostgreSQL reads it. The driver's own encoding takes several times as long. */
+export function hashArray(hashes: readonly string[]): string {
+  return hashes.length === 0 ? '{}' : `{"\\\\x${hashes.join('","\\\\x')}"}`;
+}
+
+export function numberArray(numbers: readonly number[]): string {
+  return `{${numbers.join(',')}}`;
+}

@@ -1,0 +1,85 @@
+// The labels of the fleet engine. Each put takes a number from a sequence; a higher number is newer.
+import type { Hash } from '../../core/digest.ts';
+import type { Namespace } from '../../core/namespace.ts';
+import type { LabelAddress, Labelled, LabelRecords } from '../store.ts';
+import type { Database, Statement } from './database.ts';
+
+const GET: Statement = {
+  name: 'label get',
+  text: `SELECT encode(key, 'hex') AS key FROM assay.label WHERE namespace = $1 AND label = $2`,
+};
+
+/** Most callers take the first label. */
+const PAGE_ROWS = 16;
+const PAGE: Statement = {
+  name: 'label page',
+  text: `
+    SELECT label, encode(key, 'hex') AS key, number FROM assay.label
+    WHERE namespace = $1 AND label >= $2 AND ($3::bytea IS NULL OR label < $3) AND number < $4
+    ORDER BY number DESC LIMIT ${PAGE_ROWS}`,
+};
+
+const ADD: Statement = {
+  name: 'label add',
+  text: `
+    INSERT INTO assay.label (namespace, label, key, number) VALUES ($1, $2, $3, nextval('assay.generation'))
+    ON CONFLICT DO NOTHING RETURNING number`,
+};
+
+const REPLACE: Statement = {
+  name: 'label replace',
+  text: `
+    UPDATE assay.label SET key = $3, number = nextval('assay.generation')
+    WHERE namespace = $1 AND label = $2 AND key = $4 RETURNING number`,
+};
+
+export class FleetLabels implements LabelRecords {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async get({ namespace, label }: LabelAddress): Promise<Labelled | undefined> {
+    const [row] = await this.#database.query<{ key: Hash }>(GET, [namespace, Buffer.from(label)]);
+    return row && { label, key: row.key };
+  }
+
+  async *withPrefix(namespace: Namespace, prefix: string): AsyncGenerator<Labelled> {
+    const from = Buffer.from(prefix);
+    let before = Number.MAX_SAFE_INTEGER;
+    for (;;) {
+      const rows = await this.#database.query<{ label: Buffer; key: Hash; number: number }>(PAGE, [
+        namespace,
+        from,
+        firstBeyond(from),
+        before,
+      ]);
+      for (const { label, key } of rows) yield { label: label.toString(), key };
+      const last = rows.at(-1);
+      if (!last) return;
+      before = last.number;
+    }
+  }
+
+  async put(
+    { namespace, label }: LabelAddress,
+    key: Hash,
+    replacing: Labelled | undefined,
+  ): Promise<boolean> {
+    const values = [namespace, Buffer.from(label), Buffer.from(key, 'hex')];
+    const rows = replacing
+      ? await this.#database.query(REPLACE, [...values, Buffer.from(replacing.key, 'hex')])
+      : await this.#database.query(ADD, values);
+    return rows.length > 0;
+  }
+}
+
+/** The first text after all that begin with the prefix. Null: none. UTF-8 contains no byte 0xff. */
+function firstBeyond(prefix: Buffer): Buffer | null {
+  const last = prefix.at(-1);
+  if (last === undefined) return null;
+  const beyond = Buffer.from(prefix);
+  beyond[beyond.length - 1] = last + 1;
+  return beyond;
+}

@@ -1,0 +1,55 @@
+// What happens when the bucket says NoSuchKey: the read is a miss, and the blob stays.
+//
+// Invariants:
+// N1 A blob is removed as lost only if the bucket says NoSuchKey again, STORE.lostAfterMs after the first time, and
+//    the canary can be read then. A bucket that answers for another one, or is empty after an outage, removes
+//    nothing.
+// N2 Any other failure of the bucket (NoSuchBucket, 403, 5xx) means nothing.
+import type { Hash } from '../../core/digest.ts';
+import { STORE } from '../limits.ts';
+import type { Bucket } from './bucket.ts';
+import type { ObjectList } from './object-reader.ts';
+
+type Remove = (hash: Hash, generation: number, detail: string) => Promise<void>;
+
+export class LostObjects {
+  readonly #bucket: Bucket;
+  readonly #remove: Remove;
+  readonly #waitMs: number;
+  /** By hash and generation. */
+  readonly #suspects = new Map<string, NodeJS.Timeout>();
+
+  constructor(bucket: Bucket, remove: Remove, waitMs: number = STORE.lostAfterMs) {
+    this.#bucket = bucket;
+    this.#remove = remove;
+    this.#waitMs = waitMs;
+  }
+
+  /** Asks once more, later. */
+  suspect(hash: Hash, generation: number, list: ObjectList): void {
+    const key = `${hash} ${generation}`;
+    if (this.#suspects.has(key) || this.#suspects.size >= STORE.maxSuspects) return;
+    const timer = setTimeout(() => {
+      this.#examine(hash, generation, list)
+        .catch(() => {})
+        .finally(() => this.#suspects.delete(key));
+    }, this.#waitMs);
+    timer.unref();
+    this.#suspects.set(key, timer);
+  }
+
+  async #examine(hash: Hash, generation: number, { names }: ObjectList): Promise<void> {
+    for (const name of names) {
+      const content = await this.#bucket.objects.get(name, 0, 1);
+      await content?.[Symbol.asyncIterator]().return?.();
+      if (content) continue;
+      if (await this.#bucket.canReadCanary())
+        await this.#remove(hash, generation, 'the bucket has lost its object');
+      return;
+    }
+  }
+
+  close(): void {
+    for (const timer of this.#suspects.values()) clearTimeout(timer);
+  }
+}

@@ -1,0 +1,283 @@
+// The result records of the fleet engine. Each is checked on every read, because no other check covers it. A
+// record that fails is removed, which makes it a miss.
+//
+// Invariants:
+// S1 `get` reads the record and the presence of all that it names in one statement. The digests that it returns
+//    carry that presence, so a hit whose leases are fresh costs one round trip.
+// S2 A record is written only while every blob that it names is leased with a margin: the statement counts them.
+// S3 A record is replaced or removed only if it is still the one that was read: each write gives it a new id.
+import { isDeepStrictEqual } from 'node:util';
+import { type Digest, EMPTY, type Hash } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import type { Namespace } from '../../core/namespace.ts';
+import { nodeCrypto } from '../../core/sha256.ts';
+import type { OnStoreEvent } from '../events.ts';
+import type { RecordsPage, ResultAddress, ResultRecords, StoredResult, Writer } from '../store.ts';
+import { type Database, hashArray, numberArray, type Statement } from './database.ts';
+import { FRESH_TICKS } from './logical-clock.ts';
+import { type Presence, SeenDigest } from './presence.ts';
+
+const COLUMNS = `
+  r.id, r.bytes, r.sizes, r.writer, r.checksum,
+  (SELECT string_agg(encode(a.hash, 'hex'), '' ORDER BY a.n)
+   FROM unnest(r.hashes) WITH ORDINALITY AS a(hash, n)) AS hashes`;
+
+/** `seen`: for each reference the tenants that have it, or "-" if it is absent or stale. */
+const GET: Statement = {
+  name: 'result get',
+  text: `
+    SELECT ${COLUMNS}, u.tick > c.tick - ${FRESH_TICKS} AS "isFresh",
+      (SELECT string_agg(coalesce(array_to_string(p.tenants, '.'), '-'), ',' ORDER BY a.n)
+       FROM unnest(r.hashes, r.sizes) WITH ORDINALITY AS a(hash, size, n)
+       LEFT JOIN assay.presence p ON p.hash = a.hash AND p.size = a.size AND p.tick > c.tick - ${FRESH_TICKS}
+      ) AS seen
+    FROM assay.clock c, assay.result r LEFT JOIN assay.result_use u ON u.id = r.id
+    WHERE r.namespace = $1 AND r.key = $2`,
+};
+
+/** The margin is a window: a stamp that was fresh when it was renewed may have aged by that much. */
+const HELD = `
+  SELECT count(*) AS n FROM assay.presence p, c
+  WHERE p.hash = ANY ($4::bytea[]) AND p.tick > c.tick - ${2 * FRESH_TICKS}`;
+
+const NEW_ROW = '(namespace, key, bytes, hashes, sizes, writer, checksum, id, age)';
+
+/** `$8`: how many different blobs the result names. */
+const ADD: Statement = {
+  name: 'result add',
+  text: `
+    WITH c AS (SELECT tick FROM assay.clock), held AS (${HELD}),
+      added AS (
+        INSERT INTO assay.result ${NEW_ROW}
+        SELECT $1, $2, $3, $4::bytea[], $5::int8[], $6, $7, nextval('assay.generation'), c.tick
+        FROM c, held WHERE held.n = $8
+        ON CONFLICT DO NOTHING RETURNING id
+      ),
+      used AS (INSERT INTO assay.result_use SELECT id, c.tick FROM added, c)
+    SELECT held.n = $8 AS "isHeld", EXISTS (SELECT FROM added) AS "isStored" FROM held`,
+};
+
+const REPLACE: Statement = {
+  name: 'result replace',
+  text: `
+    WITH c AS (SELECT tick FROM assay.clock), held AS (${HELD}),
+      changed AS (
+        UPDATE assay.result r SET bytes = $3, hashes = $4::bytea[], sizes = $5::int8[], writer = $6,
+          checksum = $7, id = nextval('assay.generation'), age = c.tick
+        FROM c, held WHERE held.n = $8 AND r.namespace = $1 AND r.key = $2 AND r.id = $9 RETURNING r.id
+      ),
+      unused AS (DELETE FROM assay.result_use u USING changed WHERE u.id = $9),
+      used AS (INSERT INTO assay.result_use SELECT id, c.tick FROM changed, c)
+    SELECT held.n = $8 AS "isHeld", EXISTS (SELECT FROM changed) AS "isStored" FROM held`,
+};
+
+const REMOVE: Statement = {
+  name: 'result remove',
+  text: `
+    WITH gone AS (DELETE FROM assay.result WHERE namespace = $1 AND key = $2 AND id = $3 RETURNING id),
+      unused AS (DELETE FROM assay.result_use u USING gone WHERE u.id = gone.id)
+    SELECT id FROM gone`,
+};
+
+const USE: Statement = {
+  name: 'result use',
+  text: `
+    UPDATE assay.result_use u SET tick = c.tick FROM assay.clock c
+    WHERE u.id = $1 AND u.tick <= c.tick - ${FRESH_TICKS}`,
+};
+
+const ROWS_PER_PAGE = 64;
+const PAGE: Statement = {
+  name: 'result page',
+  text: `
+    SELECT r.namespace, r.key, ${COLUMNS} FROM assay.result r
+    WHERE (r.namespace, r.key) > ($1, $2) ORDER BY r.namespace, r.key LIMIT ${ROWS_PER_PAGE}`,
+};
+
+interface Row {
+  readonly id: number;
+  readonly bytes: Buffer;
+  readonly hashes: string | null;
+  readonly sizes: number[];
+  readonly writer: string | null;
+  readonly checksum: Buffer;
+}
+
+interface FoundRow extends Row {
+  readonly isFresh: boolean | null;
+  readonly seen: string | null;
+}
+
+/** `isHeld`: every blob that the result names is leased. */
+interface Written {
+  readonly isHeld: boolean;
+  readonly isStored: boolean;
+}
+
+interface PageRow extends Row {
+  readonly namespace: Namespace;
+  readonly key: Buffer;
+}
+
+export class FleetResults implements ResultRecords {
+  readonly #database: Database;
+  readonly #presence: Presence;
+  readonly #now: () => number;
+  readonly #onEvent: OnStoreEvent;
+  /** Of each result that `get` returned: its id, and whether its stamp was fresh. */
+  readonly #found = new WeakMap<StoredResult, { readonly id: number; readonly isFresh: boolean }>();
+
+  constructor(database: Database, presence: Presence, now: () => number, onEvent: OnStoreEvent) {
+    this.#database = database;
+    this.#presence = presence;
+    this.#now = now;
+    this.#onEvent = onEvent;
+  }
+
+  async get(address: ResultAddress): Promise<StoredResult | undefined> {
+    const at = this.#now();
+    const [row] = await this.#database.query<FoundRow>(GET, [address.namespace, keyOf(address)]);
+    if (!row) return undefined;
+    const result = decodeRow(address, row);
+    if (!result) {
+      const gone = await this.#database.query(REMOVE, [address.namespace, keyOf(address), row.id]);
+      if (gone.length > 0)
+        this.#onEvent({ type: 'result-dropped', address, detail: 'its record fails its checksum' });
+      return undefined;
+    }
+    const seen = row.seen?.split(',') ?? [];
+    const references = result.references.map(
+      (digest, index) => new SeenDigest(digest, tenantsIn(seen[index]), at),
+    );
+    const found = { ...result, references };
+    this.#found.set(found, { id: row.id, isFresh: row.isFresh ?? false });
+    return found;
+  }
+
+  async markUsed(_address: ResultAddress, result: StoredResult): Promise<void> {
+    const found = this.#found.get(result);
+    if (found && !found.isFresh) await this.#database.query(USE, [found.id]);
+  }
+
+  async put(
+    address: ResultAddress,
+    result: StoredResult,
+    replacing: StoredResult | undefined,
+  ): Promise<boolean> {
+    const id = replacing && (await this.#idOf(address, replacing));
+    if (replacing && id === undefined) return false;
+    const named = namedBlobs(result);
+    const values = [
+      address.namespace,
+      keyOf(address),
+      result.bytes,
+      hashArray(result.references.map(({ hash }) => hash)),
+      numberArray(result.references.map(({ size }) => size)),
+      encodeWriter(result.writer),
+      checksumOf(address, result),
+      named.length,
+    ];
+    for (;;) {
+      const [row] = await (id === undefined
+        ? this.#database.query<Written>(ADD, values)
+        : this.#database.query<Written>(REPLACE, [...values, id]));
+      if (row?.isHeld !== false) return row?.isStored === true;
+      await this.#lease(named);
+    }
+  }
+
+  /** Undefined if another result is stored. */
+  async #idOf(address: ResultAddress, result: StoredResult): Promise<number | undefined> {
+    const found = this.#found.get(result);
+    if (found) return found.id;
+    const current = await this.#current(address);
+    return isSame(current?.result, result) ? current?.id : undefined;
+  }
+
+  /** Throws if one of them is missing. */
+  async #lease(digests: readonly Digest[]): Promise<void> {
+    const [first] = await this.#presence.missingNow(digests);
+    if (first)
+      throw new AssayError('ASSAY_RESULT_INCOMPLETE', `missing: ${first.hash} (${first.size} bytes)`);
+  }
+
+  async #current(
+    address: ResultAddress,
+  ): Promise<{ readonly id: number; readonly result: StoredResult | undefined } | undefined> {
+    const [row] = await this.#database.query<FoundRow>(GET, [address.namespace, keyOf(address)]);
+    return row && { id: row.id, result: decodeRow(address, row) };
+  }
+
+  async after(position: string | undefined): Promise<RecordsPage> {
+    const [namespace = '', key = ''] = position?.split('\0') ?? [];
+    const rows = await this.#database.query<PageRow>(PAGE, [namespace, Buffer.from(key, 'hex')]);
+    const records = rows.flatMap((row) => {
+      const address = { namespace: row.namespace, key: row.key.toString('hex') as Hash };
+      const result = decodeRow(address, row);
+      return result ? { address, result } : [];
+    });
+    const last = rows.at(-1);
+    return { records, position: last && `${last.namespace}\0${last.key.toString('hex')}` };
+  }
+
+  async remove(address: ResultAddress, seen: StoredResult): Promise<boolean> {
+    const current = await this.#current(address);
+    if (!current?.result || !isSame(current.result, seen)) return false;
+    if (!isDeepStrictEqual(current.result.writer, seen.writer)) return false;
+    const rows = await this.#database.query(REMOVE, [address.namespace, keyOf(address), current.id]);
+    return rows.length > 0;
+  }
+}
+
+function keyOf({ key }: ResultAddress): Buffer {
+  return Buffer.from(key, 'hex');
+}
+
+/** Each once, without the empty blob, which has no row. */
+function namedBlobs({ references }: StoredResult): Digest[] {
+  const byHash = new Map(references.map((digest) => [digest.hash, digest]));
+  byHash.delete(EMPTY.hash);
+  return [...byHash.values()];
+}
+
+function tenantsIn(seen: string | undefined): readonly number[] | undefined {
+  if (seen === undefined || seen === '-') return undefined;
+  return seen === '' ? [] : seen.split('.').map(Number);
+}
+
+/** Undefined if a bit has changed. */
+function decodeRow(address: ResultAddress, row: Row): StoredResult | undefined {
+  const hashes = row.hashes ?? '';
+  const references = row.sizes.map((size, index) => ({
+    hash: hashes.slice(index * HASH_DIGITS, (index + 1) * HASH_DIGITS) as Hash,
+    size,
+  }));
+  const result = { bytes: row.bytes, references, writer: decodeWriter(row.writer) };
+  return checksumOf(address, result).equals(row.checksum) ? result : undefined;
+}
+
+const HASH_DIGITS = 64;
+
+/** Covers the address too, so that no flipped bit can move a result to another key. */
+function checksumOf({ namespace, key }: ResultAddress, { bytes, references, writer }: StoredResult): Buffer {
+  const hasher = nodeCrypto().createHash('sha256');
+  hasher.update(`${namespace}\0${key}\0${encodeWriter(writer) ?? ''}\0`);
+  for (const { hash, size } of references) hasher.update(`${hash}/${size} `);
+  return hasher.update('\0').update(bytes).digest();
+}
+
+function encodeWriter(writer: Writer | undefined): string | null {
+  return writer ? JSON.stringify([writer.name, writer.from, writer.via, writer.at]) : null;
+}
+
+function decodeWriter(text: string | null): Writer | undefined {
+  if (text === null) return undefined;
+  const [name, from, via, at]: unknown[] = JSON.parse(text);
+  return typeof at === 'number'
+    ? { name: String(name), from: String(from), via: String(via), at }
+    : undefined;
+}
+
+function isSame(a: StoredResult | undefined, b: StoredResult | undefined): boolean {
+  return a && b ? a.bytes.equals(b.bytes) : a === b;
+}

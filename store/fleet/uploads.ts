@@ -1,0 +1,469 @@
+// Uploads in parts, which any node may continue. Each part becomes rows: small ones with their bytes, large ones
+// with objects of at most STORE.segmentBytes.
+//
+// Invariants:
+// U1 `committed` counts only bytes that are durable, in rows or in objects. A crash costs at most one segment.
+// U2 Each append takes the upload over by a new `owner`. A part of an earlier owner, here or on another node, can't
+//    be recorded any more and fails with ASSAY_BAD_OFFSET.
+// U3 A finished upload enters like any other put. If this node has hashed all of it, and its objects are large
+//    enough, they become the blob's. Otherwise the parts are read, checked and written again as one object.
+// U4 The objects of a dropped upload are condemned in the statement that drops it.
+import type { Digest, Hash } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { STORE } from '../limits.ts';
+import { decodeChecksums, loadChecksum } from '../shared/checksum.ts';
+import { refuseExcess, refuseMismatch } from '../shared/expected.ts';
+import { IncomingPart, superseded } from '../shared/incoming-part.ts';
+import { type Expected, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../store.ts';
+import { bytesOf, type FleetBlobs } from './blobs.ts';
+import type { Bucket } from './bucket.ts';
+import { ChunkChecksums, ContentHash } from './content-hash.ts';
+import type { Database, Statement } from './database.ts';
+import { readChunks, WrongChunk } from './object-reader.ts';
+import { CONDEMNED, type ObjectRows, PART, UPLOADING } from './object-rows.ts';
+import { NOBODY, type TenantNumbers } from './tenants.ts';
+
+const FIND: Statement = {
+  name: 'upload find',
+  text: `
+    SELECT committed, encode(hash, 'hex') AS hash, size, owner FROM assay.upload
+    WHERE tenant = $1 AND id = $2`,
+};
+
+const BEGIN: Statement = {
+  name: 'upload begin',
+  text: `
+    INSERT INTO assay.upload (tenant, id, owner, hash, size, committed, tick)
+    SELECT $1, $2, nextval('assay.generation'), $3, $4, 0, tick FROM assay.clock
+    ON CONFLICT DO NOTHING RETURNING owner`,
+};
+
+const TAKE_OVER: Statement = {
+  name: 'upload take over',
+  text: `
+    UPDATE assay.upload u SET owner = nextval('assay.generation'), tick = c.tick FROM assay.clock c
+    WHERE tenant = $1 AND id = $2 AND owner = $3 AND committed = $4 RETURNING owner`,
+};
+
+/** `$3` owner, `$4` position, `$5` length, `$6` checksums, `$7` bytes, `$8` object. */
+const ADD_PART: Statement = {
+  name: 'upload add part',
+  text: `
+    WITH mine AS (
+        UPDATE assay.upload u SET committed = committed + $5, tick = c.tick FROM assay.clock c
+        WHERE tenant = $1 AND id = $2 AND owner = $3 AND committed = $4 RETURNING u.id
+      ),
+      kept AS (
+        UPDATE assay.object o SET state = ${PART} FROM mine
+        WHERE o.name = $8::uuid AND o.state = ${UPLOADING} RETURNING o.name
+      ),
+      part AS (
+        INSERT INTO assay.upload_part (tenant, id, position, length, checksums, bytes, object)
+        SELECT $1, $2, $4, $5, $6, $7, $8::uuid FROM mine
+      )
+    SELECT ($8::uuid IS NULL OR EXISTS (SELECT FROM kept)) AS "isKept" FROM mine`,
+};
+
+const DROP: Statement = {
+  name: 'upload drop',
+  text: `
+    WITH gone AS (DELETE FROM assay.upload WHERE tenant = $1 AND id = $2 AND owner = $3 RETURNING tenant, id),
+      parts AS (
+        SELECT p.object FROM assay.upload_part p, gone
+        WHERE p.tenant = gone.tenant AND p.id = gone.id AND p.object IS NOT NULL
+      ),
+      condemned AS (
+        UPDATE assay.object o SET state = ${CONDEMNED}, tick = c.tick FROM parts, assay.clock c
+        WHERE o.name = parts.object AND o.state = ${PART}
+      )
+    SELECT id FROM gone`,
+};
+
+const PARTS: Statement = {
+  name: 'upload parts',
+  text: `
+    SELECT p.position, p.length, p.checksums, p.bytes, p.object::text FROM assay.upload_part p
+    WHERE p.tenant = $1 AND p.id = $2 ORDER BY p.position`,
+};
+
+interface UploadRow {
+  readonly committed: number;
+  readonly hash: Hash | null;
+  readonly size: number | null;
+  readonly owner: number;
+}
+
+interface PartRow {
+  readonly position: number;
+  readonly length: number;
+  readonly checksums: Buffer;
+  readonly bytes: Buffer | null;
+  readonly object: string | null;
+}
+
+/** An upload that this node owns now. */
+interface OwnedUpload {
+  readonly tenant: number;
+  readonly tenantName: string | undefined;
+  readonly id: string;
+  readonly expected: Expected;
+  readonly owner: number;
+  committed: number;
+  /** Of all bytes so far. Undefined if another node has received some of them. */
+  hash: ContentHash | undefined;
+}
+
+interface Ready {
+  readonly owner: number;
+  readonly hash: ContentHash;
+}
+
+export interface FleetUploadsParts {
+  readonly database: Database;
+  readonly bucket: Bucket;
+  readonly blobs: FleetBlobs;
+  readonly tenants: TenantNumbers;
+  readonly objectRows: ObjectRows;
+  /** True while the fleet has too many unfinished uploads, as the janitor counted them. */
+  readonly isFull: () => boolean;
+}
+
+export class FleetUploads {
+  readonly #parts: FleetUploadsParts;
+  /** The hash of uploads that this node may continue; the least recently used comes first. */
+  readonly #ready = new Map<string, Ready>();
+  readonly #incoming = new Map<string, IncomingPart>();
+
+  constructor(parts: FleetUploadsParts) {
+    this.#parts = parts;
+  }
+
+  /** The uploads of a tenant: its ids are its own, and its blobs become present for it. */
+  ofTenant(name: string | undefined): Uploads {
+    return {
+      status: (id) => this.#status(id, name),
+      append: (id, part) =>
+        this.#exclusively(keyOf(id, name), new IncomingPart(part.content), (incoming) =>
+          this.#receive(id, part, incoming, name),
+        ),
+      cancel: (id) =>
+        this.#exclusively(keyOf(id, name), new IncomingPart(Buffer.alloc(0)), () => this.#cancel(id, name)),
+    };
+  }
+
+  async #status(id: string, tenant: string | undefined): Promise<UploadStatus | undefined> {
+    const row = await this.#find(await this.#parts.tenants.find(tenant), id);
+    return row && { committed: row.committed, isFinished: false };
+  }
+
+  async #cancel(id: string, name: string | undefined): Promise<void> {
+    const tenant = await this.#parts.tenants.find(name);
+    const row = await this.#find(tenant, id);
+    if (row) await this.#drop({ tenant, tenantName: name, id, owner: row.owner });
+  }
+
+  async #find(tenant: number, id: string): Promise<UploadRow | undefined> {
+    if (tenant === NOBODY) return undefined;
+    const [row] = await this.#parts.database.query<UploadRow>(FIND, [tenant, id]);
+    return row;
+  }
+
+  /** Only the newest part of an upload runs on this node: the connection of an older one is most likely gone. */
+  async #exclusively<T>(
+    key: string,
+    incoming: IncomingPart,
+    work: (incoming: IncomingPart) => Promise<T>,
+  ): Promise<T> {
+    for (let earlier = this.#incoming.get(key); earlier; earlier = this.#incoming.get(key)) {
+      earlier.stop();
+      await earlier.finished;
+    }
+    this.#incoming.set(key, incoming);
+    try {
+      return await work(incoming);
+    } finally {
+      incoming.close();
+      this.#incoming.delete(key);
+      incoming.finish();
+    }
+  }
+
+  async #receive(
+    id: string,
+    part: UploadPart,
+    incoming: IncomingPart,
+    tenantName: string | undefined,
+  ): Promise<UploadStatus> {
+    const upload = await this.#takeOver(id, part, tenantName);
+    let failure: { readonly cause: unknown } | undefined;
+    try {
+      failure = await this.#fill(upload, incoming);
+    } catch (error) {
+      upload.hash?.discard();
+      throw error;
+    }
+    if (!failure && isLastPart(part)) return this.#finish(upload);
+    this.#keepReady(upload);
+    if (failure) throw failure.cause;
+    return { committed: upload.committed, isFinished: false };
+  }
+
+  async #takeOver(id: string, part: UploadPart, tenantName: string | undefined): Promise<OwnedUpload> {
+    const { expected, offset } = part;
+    const tenant = await this.#parts.tenants.assign(tenantName);
+    for (;;) {
+      const row = await this.#find(tenant, id);
+      refuseBadPart(row, part);
+      if ((expected.size ?? 0) - offset > STORE.fleetInlineBytes) this.#parts.bucket.refuseIfAway();
+      const ready = this.#takeReady(keyOf(id, tenantName), row);
+      const hash = offset === 0 ? await ContentHash.create() : ready;
+      const [taken] = row
+        ? await this.#parts.database.query<{ owner: number }>(TAKE_OVER, [tenant, id, row.owner, offset])
+        : await this.#begin(tenant, id, expected);
+      if (taken) return { tenant, tenantName, id, expected, owner: taken.owner, committed: offset, hash };
+      hash?.discard();
+    }
+  }
+
+  async #begin(tenant: number, id: string, { hash, size }: Expected): Promise<{ owner: number }[]> {
+    if (this.#parts.isFull())
+      throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${STORE.maxFleetUploads} uploads are unfinished`);
+    return this.#parts.database.query<{ owner: number }>(BEGIN, [
+      tenant,
+      id,
+      hash === undefined ? null : bytesOf(hash),
+      size ?? null,
+    ]);
+  }
+
+  #takeReady(key: string, row: UploadRow | undefined): ContentHash | undefined {
+    const ready = this.#ready.get(key);
+    this.#ready.delete(key);
+    if (ready && ready.owner === row?.owner && ready.hash.size === row.committed) return ready.hash;
+    ready?.hash.discard();
+    return undefined;
+  }
+
+  #keepReady({ id, tenantName, owner, hash, committed }: OwnedUpload): void {
+    if (!hash) return;
+    if (hash.size !== committed) {
+      hash.discard();
+      return;
+    }
+    this.#ready.set(keyOf(id, tenantName), { owner, hash });
+    for (const [oldest, ready] of this.#ready
+      .entries()
+      .take(Math.max(0, this.#ready.size - STORE.readyUploads))) {
+      this.#ready.delete(oldest);
+      ready.hash.discard();
+    }
+  }
+
+  /** Returns the failure of the content, after all received bytes are durable. Throws failures of our own. */
+  async #fill(upload: OwnedUpload, incoming: IncomingPart): Promise<{ readonly cause: unknown } | undefined> {
+    const pieces = new PartPieces(upload, incoming);
+    for (;;) {
+      const first = await pieces.takeSmall();
+      if (pieces.isTooLong) return this.#refuseExcess(upload, pieces);
+      if (first.length === 0) return pieces.failure;
+      if (first.length <= STORE.fleetInlineBytes && pieces.isEnded) await this.#addSmall(upload, first);
+      else await this.#addObject(upload, first, pieces);
+      if (pieces.isTooLong) return this.#refuseExcess(upload, pieces);
+    }
+  }
+
+  async #refuseExcess(upload: OwnedUpload, { received }: PartPieces): Promise<never> {
+    await this.#drop(upload);
+    refuseExcess(upload.expected, received);
+    throw superseded();
+  }
+
+  async #addSmall(upload: OwnedUpload, bytes: Buffer): Promise<void> {
+    const checksums = await ChunkChecksums.create();
+    checksums.update(bytes);
+    await this.#addPart(upload, bytes.length, checksums.finish(), bytes, null);
+  }
+
+  async #addObject(upload: OwnedUpload, first: Buffer, pieces: PartPieces): Promise<void> {
+    this.#parts.bucket.refuseIfAway();
+    await this.#parts.objectRows.whileUploading(async (name) => {
+      const checksums = await ChunkChecksums.create();
+      let length = 0;
+      async function* segment(): AsyncGenerator<Uint8Array> {
+        for await (const piece of pieces.segment(first)) {
+          checksums.update(piece);
+          length += piece.byteLength;
+          yield piece;
+        }
+      }
+      await this.#parts.bucket.attempt((objects) => objects.put(name, segment(), undefined));
+      await this.#addPart(upload, length, checksums.finish(), null, name);
+    });
+  }
+
+  async #addPart(
+    upload: OwnedUpload,
+    length: number,
+    checksums: Buffer,
+    bytes: Buffer | null,
+    object: string | null,
+  ): Promise<void> {
+    const { tenant, id, owner, committed } = upload;
+    const values = [tenant, id, owner, committed, length, checksums, bytes, object];
+    const [added] = await this.#parts.database.query<{ isKept: boolean }>(ADD_PART, values);
+    if (!added) throw superseded();
+    if (!added.isKept)
+      throw new AssayError('ASSAY_STORE_FAULT', 'the part took so long that its object was given up');
+    upload.committed += length;
+  }
+
+  async #finish(upload: OwnedUpload): Promise<UploadStatus> {
+    try {
+      const digest = await this.#toBlob(upload);
+      await this.#drop(upload);
+      return { committed: digest.size, isFinished: true, digest };
+    } catch (error) {
+      if (isRefusal(error)) await this.#drop(upload);
+      throw error;
+    }
+  }
+
+  async #toBlob({ tenant, tenantName, id, expected, committed, hash }: OwnedUpload): Promise<Digest> {
+    const known = hash?.size === committed ? hash.finish() : undefined;
+    hash?.discard();
+    if (known) refuseMismatch(expected, known.digest);
+    const parts = await this.#parts.database.query<PartRow>(PARTS, [tenant, id]);
+    const names = parts.flatMap(({ object }) => object ?? []);
+    if (!known || !isAdoptable(parts, committed))
+      return this.#parts.blobs.put(known?.digest ?? expected, this.#read(parts), tenantName);
+    const lengths = parts.map(({ length }) => length);
+    await this.#parts.blobs.adopt(known.digest, known.checksums, names, lengths, tenantName);
+    return known.digest;
+  }
+
+  async *#read(parts: readonly PartRow[]): AsyncGenerator<Buffer> {
+    const checksum = await loadChecksum();
+    for (const { length: size, checksums, bytes, object } of parts) {
+      const stored = decodeChecksums(checksums, size);
+      if (!stored) throw corrupt();
+      if (object !== null) {
+        const list = { size, checksums: stored, names: [object], lengths: [size] };
+        try {
+          yield* readChunks(this.#parts.bucket, list, 0, stored.length);
+        } catch (error) {
+          throw error instanceof WrongChunk ? corrupt() : error;
+        }
+      } else if (bytes && checksum(bytes) === stored[0]) yield bytes;
+      else throw corrupt();
+    }
+  }
+
+  async #drop({
+    tenant,
+    tenantName,
+    id,
+    owner,
+  }: Pick<OwnedUpload, 'tenant' | 'tenantName' | 'id' | 'owner'>) {
+    this.#takeReady(keyOf(id, tenantName), undefined);
+    await this.#parts.database.query(DROP, [tenant, id, owner]);
+  }
+
+  async close(): Promise<void> {
+    for (const incoming of this.#incoming.values()) incoming.stop();
+    await Promise.all([...this.#incoming.values()].map(({ finished }) => finished));
+    for (const { hash } of this.#ready.values()) hash.discard();
+  }
+}
+
+/** The content of a part, piece by piece. A failure of the sender ends it and is kept. */
+class PartPieces {
+  readonly #upload: OwnedUpload;
+  readonly #incoming: IncomingPart;
+  failure: { readonly cause: unknown } | undefined;
+  isEnded = false;
+  /** More bytes arrived than were announced. */
+  isTooLong = false;
+  /** Of the whole upload. */
+  received: number;
+
+  constructor(upload: OwnedUpload, incoming: IncomingPart) {
+    this.#upload = upload;
+    this.#incoming = incoming;
+    this.received = upload.committed;
+  }
+
+  /** All that is left, or more than STORE.fleetInlineBytes of it, as a copy. */
+  async takeSmall(): Promise<Buffer> {
+    const taken: Buffer[] = [];
+    for (let size = 0; size <= STORE.fleetInlineBytes; ) {
+      const piece = await this.#next();
+      if (!piece) break;
+      taken.push(Buffer.from(piece));
+      size += piece.byteLength;
+    }
+    return Buffer.concat(taken);
+  }
+
+  /** Up to STORE.segmentBytes, and to the end of a piece. */
+  async *segment(first: Buffer): AsyncGenerator<Uint8Array> {
+    yield first;
+    for (let size = first.length; size < STORE.segmentBytes; ) {
+      const piece = await this.#next();
+      if (!piece) return;
+      yield piece;
+      size += piece.byteLength;
+    }
+  }
+
+  async #next(): Promise<Uint8Array | undefined> {
+    if (this.isEnded) return undefined;
+    const piece = await this.#incoming.next().catch((cause: unknown) => {
+      this.failure = { cause };
+      return undefined;
+    });
+    this.received += piece?.byteLength ?? 0;
+    this.isTooLong = this.received > (this.#upload.expected.size ?? Number.POSITIVE_INFINITY);
+    this.isEnded = !piece || this.isTooLong;
+    if (this.isEnded) return undefined;
+    if (piece) this.#upload.hash?.update(piece);
+    return piece;
+  }
+}
+
+function keyOf(id: string, tenant: string | undefined): string {
+  return `${tenant ?? ''}\0${id}`;
+}
+
+/** A blob of many small objects would cost a request for each of them at every read. */
+function isAdoptable(parts: readonly PartRow[], size: number): boolean {
+  if (size <= STORE.fleetInlineBytes || parts.some(({ object }) => object === null)) return false;
+  return parts.length === 1 || size / parts.length >= STORE.minSegmentBytes;
+}
+
+/** Before anything is read for the part. */
+function refuseBadPart(row: UploadRow | undefined, { expected, offset }: UploadPart): void {
+  const hash = row ? (row.hash ?? undefined) : expected.hash;
+  const size = row ? (row.size ?? undefined) : expected.size;
+  if (hash !== expected.hash || size !== expected.size)
+    throw new AssayError('ASSAY_DIGEST_MISMATCH', 'this upload began with another digest');
+  const committed = row?.committed ?? 0;
+  if (offset !== committed)
+    throw new AssayError(
+      'ASSAY_BAD_OFFSET',
+      `the upload has ${committed} bytes, the part begins at ${offset}`,
+    );
+}
+
+function corrupt(): AssayError {
+  return new AssayError(
+    'ASSAY_BLOB_CORRUPT',
+    'a part of the upload fails its checksum; send all of it again',
+  );
+}
+
+/** The upload is dropped: sending the rest again can't help. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof AssayError && /^ASSAY_(DIGEST_MISMATCH|SIZE_MISMATCH|BLOB_CORRUPT)$/.test(error.code)
+  );
+}

@@ -1,0 +1,49 @@
+// The fleet engine passes the contract of a store, on a real PostgreSQL.
+import { afterAll, beforeAll } from 'vitest';
+import { openFleetEngine } from '../../../store/fleet/engine.ts';
+import { addLayers } from '../../../store/open.ts';
+import { type Backend, describeStore } from '../contract.ts';
+import { describeHistory } from '../contract-history.ts';
+import { describeLabels } from '../contract-labels.ts';
+import { describeReview } from '../contract-review.ts';
+import { describeTenants } from '../contract-tenants.ts';
+import { describeUploads } from '../contract-uploads.ts';
+import { createDatabase, type TestDatabase } from './index-database.ts';
+import { MemoryObjects } from './memory-objects.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
+const backend: Backend = {
+  name: 'the fleet store',
+  async open(onEvent) {
+    await database.clear();
+    const engine = await openFleetEngine({
+      index: database.url,
+      objects: new MemoryObjects(),
+      onEvent,
+      // The tests remove blobs behind the back of the node that has just stored them.
+      memoMs: 0,
+    });
+    const store = addLayers(engine, onEvent);
+    return {
+      store,
+      records: engine.records,
+      async lose(hash) {
+        await database.query(`DELETE FROM assay.presence WHERE hash = decode($1, 'hex')`, [hash]);
+        await database.query(`DELETE FROM assay.content WHERE hash = decode($1, 'hex')`, [hash]);
+      },
+      dispose: () => store.close(),
+    };
+  },
+};
+
+describeStore(backend);
+describeUploads(backend);
+describeLabels(backend);
+describeHistory(backend);
+describeTenants(backend);
+describeReview(backend);

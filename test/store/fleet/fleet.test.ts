@@ -1,0 +1,409 @@
+// What a fleet promises beyond the contract of a store: several nodes, leases, lost objects, and parts that are away.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { digestOf, type Hash } from '../../../core/digest.ts';
+import type { StoreEvent } from '../../../store/events.ts';
+import { type FleetEngine, openFleetEngine } from '../../../store/fleet/engine.ts';
+import { BLOB_LEASE_TICKS, FRESH_TICKS, RESULT_LEASE_TICKS } from '../../../store/fleet/logical-clock.ts';
+import { STORE } from '../../../store/limits.ts';
+import { addLayers } from '../../../store/open.ts';
+import type { Store } from '../../../store/store.ts';
+import { addressOf, contentOf, putOne, readFrom, resultNaming, streamOf } from '../content.ts';
+import { createDatabase, type TestDatabase } from './index-database.ts';
+import { MemoryObjects } from './memory-objects.ts';
+
+const SMALL = 1000;
+const LARGE = STORE.chunkBytes + 17;
+
+interface Node extends Store {
+  readonly engine: FleetEngine;
+}
+
+let database: TestDatabase;
+let objects: MemoryObjects;
+let events: StoreEvent[];
+let nodes: Node[];
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
+beforeEach(async () => {
+  await database.clear();
+  objects = new MemoryObjects();
+  events = [];
+  nodes = [];
+});
+afterEach(async () => {
+  for (const node of nodes) await node.close();
+});
+
+async function node(options: Partial<Parameters<typeof openFleetEngine>[0]> = {}): Promise<Node> {
+  const onEvent = (event: StoreEvent) => void events.push(event);
+  const engine = await openFleetEngine({ index: database.url, objects, onEvent, ...options });
+  const store = { ...addLayers(engine, onEvent), engine };
+  nodes.push(store);
+  return store;
+}
+
+const isMissing = async (store: Store, bytes: Buffer) =>
+  (await store.blobs.missing([digestOf(bytes)])).length === 1;
+
+/** Removes a blob as an eviction would. */
+async function lose(hash: Hash): Promise<void> {
+  for (const table of ['presence', 'content'])
+    await database.query(`DELETE FROM assay.${table} WHERE hash = decode($1, 'hex')`, [hash]);
+}
+
+const statesOf = async () =>
+  (await database.query('SELECT state FROM assay.object ORDER BY state')).map(({ state }) => state);
+
+const STORED = 2;
+const CONDEMNED = 3;
+
+describe('two nodes', () => {
+  test('see what the other has put, at once', async () => {
+    const [one, two] = [await node(), await node()];
+    for (const size of [SMALL, LARGE]) {
+      const bytes = contentOf('shared', size);
+      expect(await isMissing(two, bytes)).toBe(true);
+      await one.blobs.put(digestOf(bytes), streamOf(bytes));
+      expect(await isMissing(two, bytes)).toBe(false);
+      expect((await readFrom(two, digestOf(bytes)))?.equals(bytes)).toBe(true);
+    }
+  });
+
+  test('that upload one digest at once keep one object and condemn the other', async () => {
+    const [one, two] = [await node(), await node()];
+    const bytes = contentOf('twice', LARGE);
+    const began = Promise.withResolvers<void>();
+    async function* slow(): AsyncGenerator<Buffer> {
+      yield bytes.subarray(0, 100_000);
+      await began.promise;
+      yield bytes.subarray(100_000);
+    }
+    const first = one.blobs.put(digestOf(bytes), slow());
+    while (objects.puts < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    await two.blobs.put(digestOf(bytes), streamOf(bytes));
+    began.resolve();
+    await first;
+    expect(await statesOf()).toEqual([STORED, CONDEMNED]);
+    expect((await readFrom(one, digestOf(bytes)))?.equals(bytes)).toBe(true);
+  });
+
+  test('continue an upload that the other began, and the first can’t go on with it', async () => {
+    const [one, two] = [await node(), await node()];
+    for (const size of [SMALL, LARGE]) {
+      const bytes = contentOf('continued', size);
+      const expected = digestOf(bytes);
+      const part = (from: number, to: number) => ({
+        expected,
+        offset: from,
+        content: bytes.subarray(from, to),
+        isLast: to === size,
+      });
+      await one.uploads.append('id', part(0, 500));
+      expect(await two.uploads.status('id')).toEqual({ committed: 500, isFinished: false });
+      await two.uploads.append('id', part(500, 700));
+      await expect(one.uploads.append('id', part(500, 800))).rejects.toMatchObject({
+        code: 'ASSAY_BAD_OFFSET',
+      });
+      await one.uploads.append('id', part(700, size));
+      expect((await readFrom(two, expected))?.equals(bytes)).toBe(true);
+      expect(await database.query('SELECT FROM assay.upload_part')).toEqual([]);
+    }
+  });
+
+  test('take over an upload while the first is still sending: what it sends is refused', async () => {
+    const [one, two] = [await node(), await node()];
+    const bytes = contentOf('taken', LARGE);
+    const goesOn = Promise.withResolvers<void>();
+    async function* hanging(): AsyncGenerator<Buffer> {
+      yield bytes.subarray(0, 200_000);
+      await goesOn.promise;
+      yield bytes.subarray(200_000);
+    }
+    const part = { expected: digestOf(bytes), offset: 0, isLast: true };
+    const old = one.uploads.append('id', { ...part, content: hanging() }).catch((error: unknown) => error);
+    while (objects.puts < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    await two.uploads.append('id', { ...part, content: streamOf(bytes) });
+    goesOn.resolve();
+    expect(await old).toMatchObject({ code: 'ASSAY_BAD_OFFSET' });
+    expect((await readFrom(one, digestOf(bytes)))?.equals(bytes)).toBe(true);
+    expect(await statesOf()).toEqual([STORED, CONDEMNED]);
+  });
+});
+
+describe('a node', () => {
+  test('remembers that a blob is present for a while, and never that it is absent', async () => {
+    let now = 0;
+    const one = await node({ now: () => now });
+    const bytes = contentOf('remembered', SMALL);
+    expect(await isMissing(one, bytes)).toBe(true);
+    await putOne(await node(), bytes);
+    expect(await isMissing(one, bytes)).toBe(false);
+    await lose(digestOf(bytes).hash);
+    now += STORE.presenceMemoMs - 1;
+    expect(await isMissing(one, bytes)).toBe(false);
+    now += 1;
+    expect(await isMissing(one, bytes)).toBe(true);
+  });
+
+  test('forgets what it remembers when it loses its connection, and finds PostgreSQL again', async () => {
+    const one = await node();
+    const bytes = contentOf('forgotten', SMALL);
+    await putOne(one, bytes);
+    await lose(digestOf(bytes).hash);
+    expect(await isMissing(one, bytes)).toBe(false);
+    await database.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+    await expect.poll(() => isMissing(one, bytes).catch(() => false)).toBe(true);
+    expect(await putOne(one, bytes)).toEqual(digestOf(bytes));
+  });
+
+  test('says that the tables are not those of its version', async () => {
+    const one = await node();
+    await database.query('ALTER TABLE assay.clock RENAME TO clock_away');
+    await expect(one.blobs.missing([digestOf(Buffer.from('x'))])).rejects.toMatchObject({
+      code: 'ASSAY_INDEX_VERSION',
+    });
+    await database.query('ALTER TABLE assay.clock_away RENAME TO clock');
+  });
+});
+
+describe('a lease', () => {
+  const evictAll = async (store: Node) => {
+    for (;;) if (!(await store.engine.eviction.step(Number.MAX_SAFE_INTEGER))) return;
+  };
+
+  test('keeps what an answer has named, and ends', async () => {
+    const one = await node({ memoMs: 0 });
+    const [used, unused] = [contentOf('used', SMALL), contentOf('unused', LARGE)];
+    await putOne(one, used);
+    await putOne(one, unused);
+    await database.advance(BLOB_LEASE_TICKS);
+    await evictAll(one);
+    expect(events).toEqual([]);
+    expect(await isMissing(one, used)).toBe(false);
+    await database.advance(1);
+    await evictAll(one);
+    expect([await isMissing(one, used), await isMissing(one, unused)]).toEqual([false, true]);
+    expect(await statesOf()).toEqual([CONDEMNED]);
+    expect(await one.engine.eviction.usedBytes()).toBe(SMALL);
+  });
+
+  test('of what a result names is renewed by each hit, and results go before their blobs', async () => {
+    const one = await node({ memoMs: 0 });
+    const bytes = contentOf('output', SMALL);
+    const result = resultNaming(await putOne(one, bytes));
+    await one.results.put(addressOf('key'), result);
+    for (let hit = 0; hit < 3; hit++) {
+      await database.advance(STORE.leaseTicks);
+      await evictAll(one);
+      expect(await one.results.get(addressOf('key'))).toBeDefined();
+    }
+    await database.advance(BLOB_LEASE_TICKS + 1);
+    await evictAll(one);
+    expect(await isMissing(one, bytes)).toBe(false);
+    await database.advance(RESULT_LEASE_TICKS + 1);
+    await evictAll(one);
+    expect(await database.query('SELECT FROM assay.presence, assay.result')).toEqual([]);
+    expect(await one.results.get(addressOf('key'))).toBeUndefined();
+  });
+
+  test('is renewed once a window, as a HOT update', async () => {
+    const one = await node({ memoMs: 0 });
+    const bytes = contentOf('hot', SMALL);
+    await putOne(one, bytes);
+    const tick = async () => (await database.query('SELECT tick FROM assay.presence'))[0]?.tick;
+    const first = await tick();
+    await database.advance(FRESH_TICKS - 1);
+    await isMissing(one, bytes);
+    expect(await tick()).toBe(first);
+    await database.advance(1);
+    await isMissing(one, bytes);
+    expect(Number(await tick())).toBe(Number(first) + FRESH_TICKS);
+  });
+
+  test('lasts however the clocks of the nodes are set: a node that was stopped does not advance the clock', async () => {
+    let now = 0;
+    const tick = async () => Number((await database.query('SELECT tick FROM assay.clock'))[0]?.tick);
+    const one = await node({ now: () => now });
+    const before = await tick();
+    await one.engine.clock.look();
+    expect(await tick()).toBe(before);
+    await database.advance(1);
+    now += one.engine.clock.tickMs;
+    await one.engine.clock.look();
+    expect(await tick()).toBe(before + 1);
+    now += one.engine.clock.tickMs;
+    await one.engine.clock.look();
+    expect(await tick()).toBe(before + 2);
+  });
+
+  test('is needed for each blob of a result that is put', async () => {
+    const one = await node();
+    const bytes = contentOf('gone', SMALL);
+    const result = resultNaming(await putOne(one, bytes));
+    await lose(digestOf(bytes).hash);
+    const records = one.engine.records;
+    const stored = { bytes: result, references: [digestOf(bytes)] };
+    await expect(records.put(addressOf('key'), stored, undefined)).rejects.toMatchObject({
+      code: 'ASSAY_RESULT_INCOMPLETE',
+    });
+    expect(await records.get(addressOf('key'))).toBeUndefined();
+  });
+});
+
+describe('an object that the bucket does not have', () => {
+  test('is a miss, and its blob is removed only if it is said again while the canary is there', async () => {
+    const one = await node({ memoMs: 0, lostAfterMs: 20 });
+    const bytes = contentOf('vanished', LARGE);
+    await one.blobs.put(digestOf(bytes), streamOf(bytes));
+    const away = new Map(objects.kept);
+    objects.kept.clear();
+    await expect(readFrom(one, digestOf(bytes))).rejects.toMatchObject({ code: 'ASSAY_NOT_FOUND' });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await isMissing(one, bytes)).toBe(false);
+    const [canary] = await database.query('SELECT name::text FROM assay.canary');
+    const name = String(canary?.name);
+    objects.kept.set(name, away.get(name) ?? Buffer.alloc(0));
+    await expect(readFrom(one, digestOf(bytes))).rejects.toMatchObject({ code: 'ASSAY_NOT_FOUND' });
+    await expect.poll(() => isMissing(one, bytes)).toBe(true);
+    expect(events).toMatchObject([{ type: 'quarantined' }]);
+  });
+
+  test('comes back if the bucket was wrong for a while', async () => {
+    const one = await node({ lostAfterMs: 20 });
+    const bytes = contentOf('back', LARGE);
+    await one.blobs.put(digestOf(bytes), streamOf(bytes));
+    const away = new Map(objects.kept);
+    objects.kept.clear();
+    await expect(readFrom(one, digestOf(bytes))).rejects.toMatchObject({ code: 'ASSAY_NOT_FOUND' });
+    for (const [name, content] of away) objects.kept.set(name, content);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await readFrom(one, digestOf(bytes)))?.equals(bytes)).toBe(true);
+    expect(events).toEqual([]);
+  });
+
+  test('with wrong bytes is never served, and is missing from then on', async () => {
+    const one = await node({ memoMs: 0 });
+    const bytes = contentOf('rotten', LARGE);
+    await one.blobs.put(digestOf(bytes), streamOf(bytes));
+    for (const content of objects.kept.values()) content[500] = (content[500] ?? 0) ^ 1;
+    await expect(readFrom(one, digestOf(bytes))).rejects.toMatchObject({ code: 'ASSAY_BLOB_CORRUPT' });
+    expect(await isMissing(one, bytes)).toBe(true);
+  });
+});
+
+describe('a bucket that is away', () => {
+  test('refuses uploads before their first byte, and small blobs and results go on', async () => {
+    const one = await node();
+    const bytes = contentOf('refused', LARGE);
+    objects.isAway = true;
+    await expect(one.blobs.put(digestOf(bytes), streamOf(bytes))).rejects.toMatchObject({
+      code: 'ASSAY_BUCKET_AWAY',
+    });
+    let asked = 0;
+    async function* counted(): AsyncGenerator<Buffer> {
+      asked++;
+      yield bytes;
+    }
+    await expect(one.blobs.put(digestOf(bytes), counted())).rejects.toMatchObject({
+      code: 'ASSAY_BUCKET_AWAY',
+    });
+    expect(asked).toBe(0);
+    expect(one.fault?.(true)).toBe('the bucket can’t be reached');
+    const small = await putOne(one, contentOf('small', SMALL));
+    expect(await one.results.put(addressOf('key'), resultNaming(small))).toBe('stored');
+    objects.isAway = false;
+    await expect.poll(() => one.fault?.(true), { timeout: 5000 }).toBeUndefined();
+    await one.blobs.put(digestOf(bytes), streamOf(bytes));
+  });
+});
+
+describe('the janitor', () => {
+  const ticksFor = (store: Node, milliseconds: number) => store.engine.clock.ticksFor(milliseconds) + 1;
+
+  test('deletes a condemned object an hour later, and not earlier', async () => {
+    const one = await node();
+    const bytes = contentOf('condemned', LARGE);
+    await one.blobs.put(digestOf(bytes), streamOf(bytes));
+    await expect(one.blobs.put(digestOf(bytes), streamOf(contentOf('wrong', LARGE)))).rejects.toThrow(
+      /MISMATCH/,
+    );
+    const wrong = contentOf('other', LARGE);
+    await expect(one.blobs.put(digestOf(wrong), streamOf(contentOf('wrong', LARGE)))).rejects.toThrow(
+      /MISMATCH/,
+    );
+    expect(await statesOf()).toEqual([STORED, CONDEMNED]);
+    await one.engine.janitor.run();
+    expect(objects.deleted).toEqual([]);
+    await database.advance(ticksFor(one, STORE.condemnedMs));
+    await Promise.all([one.engine.janitor.run(), (await node()).engine.janitor.run()]);
+    expect(await statesOf()).toEqual([STORED]);
+    expect(new Set(objects.deleted).size).toBe(1);
+    expect((await readFrom(one, digestOf(bytes)))?.equals(bytes)).toBe(true);
+  });
+
+  test('condemns what a dead node was uploading, and that node can’t make it visible any more', async () => {
+    const [one, two] = [await node(), await node()];
+    const bytes = contentOf('stopped', LARGE);
+    const goesOn = Promise.withResolvers<void>();
+    async function* stopped(): AsyncGenerator<Buffer> {
+      yield bytes.subarray(0, 100_000);
+      await goesOn.promise;
+      yield bytes.subarray(100_000);
+    }
+    const put = one.blobs.put(digestOf(bytes), stopped()).catch((error: unknown) => error);
+    while (objects.puts < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    await database.advance(ticksFor(one, STORE.idleObjectMs));
+    await two.engine.janitor.run();
+    goesOn.resolve();
+    expect(await put).toMatchObject({ code: 'ASSAY_STORE_FAULT' });
+    expect(await isMissing(two, bytes)).toBe(true);
+    expect(await statesOf()).toEqual([CONDEMNED]);
+  });
+
+  test('drops an upload that nobody continues for a day, with its objects', async () => {
+    const one = await node();
+    const bytes = contentOf('abandoned', LARGE);
+    await one.uploads.append('id', {
+      expected: digestOf(bytes),
+      offset: 0,
+      content: bytes.subarray(0, 500_000),
+      isLast: false,
+    });
+    await one.engine.janitor.run();
+    expect(await one.uploads.status('id')).toBeDefined();
+    await database.advance(ticksFor(one, STORE.abandonedUploadMs));
+    await one.engine.janitor.run();
+    expect(await one.uploads.status('id')).toBeUndefined();
+    expect(await statesOf()).toEqual([CONDEMNED]);
+  });
+
+  test('removes old objects that no row names, and nothing else', async () => {
+    const one = await node();
+    const bytes = contentOf('named', LARGE);
+    await one.blobs.put(digestOf(bytes), streamOf(bytes));
+    const [orphan, young] = [crypto.randomUUID(), crypto.randomUUID()];
+    for (const name of [orphan, young, 'of somebody else']) objects.kept.set(name, Buffer.alloc(1));
+    for (const name of objects.kept.keys()) objects.agesMs.set(name, STORE.orphanMs);
+    objects.agesMs.set(young, STORE.orphanMs - 1);
+    for (let page = 0; page < 4; page++) await one.engine.janitor.listPage();
+    expect(objects.deleted).toEqual([orphan]);
+  });
+
+  test('keeps the fleet within its limit', async () => {
+    const one = await node({ maxBytes: 10 * SMALL, memoMs: 0 });
+    for (let number = 0; number < 20; number++) await putOne(one, contentOf(`blob ${number}`, SMALL));
+    await one.engine.janitor.evict();
+    expect(await one.engine.eviction.usedBytes()).toBe(20 * SMALL);
+    await database.advance(BLOB_LEASE_TICKS + 1);
+    expect(await isMissing(one, contentOf('blob 3', SMALL))).toBe(false);
+    await one.engine.janitor.evict();
+    expect(await one.engine.eviction.usedBytes()).toBe(9 * SMALL);
+    expect(await isMissing(one, contentOf('blob 3', SMALL))).toBe(false);
+  });
+});

@@ -1,0 +1,67 @@
+// A bucket in memory, for tests of the index. Its faults can be set.
+import { AssayError } from '../../../core/errors.ts';
+import type { Objects, ObjectsPage } from '../../../store/fleet/objects.ts';
+
+export class MemoryObjects implements Objects {
+  readonly kept = new Map<string, Buffer>();
+  /** Each object's age in a listing. */
+  readonly agesMs = new Map<string, number>();
+  readonly deleted: string[] = [];
+  gets = 0;
+  puts = 0;
+  isAway = false;
+
+  async put(name: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> {
+    this.puts++;
+    this.#refuseIfAway();
+    if (this.kept.has(name)) throw new Error(`the name ${name} is used twice`);
+    const pieces: Buffer[] = [];
+    for await (const piece of content instanceof Uint8Array ? [content] : content)
+      pieces.push(Buffer.from(piece));
+    this.#refuseIfAway();
+    this.kept.set(name, Buffer.concat(pieces));
+  }
+
+  async get(name: string, offset: number, length: number): Promise<AsyncIterable<Buffer> | undefined> {
+    this.gets++;
+    this.#refuseIfAway();
+    const bytes = this.kept.get(name);
+    return bytes && piecesOf(Buffer.from(bytes.subarray(offset, offset + length)));
+  }
+
+  async delete(names: readonly string[]): Promise<void> {
+    this.#refuseIfAway();
+    this.deleted.push(...names);
+    for (const name of names) this.kept.delete(name);
+  }
+
+  async list(after: string | undefined): Promise<ObjectsPage> {
+    this.#refuseIfAway();
+    const names = [...this.kept.keys()].sort().filter((name) => after === undefined || name > after);
+    const page = names.slice(0, 2);
+    return {
+      objects: page.map((name) => ({
+        name,
+        size: this.kept.get(name)?.length ?? 0,
+        ageMs: this.agesMs.get(name) ?? 0,
+      })),
+      after: names.length > page.length ? page.at(-1) : undefined,
+    };
+  }
+
+  async abortUploads(): Promise<number> {
+    return 0;
+  }
+
+  async close(): Promise<void> {}
+
+  #refuseIfAway(): void {
+    if (this.isAway) throw new AssayError('ASSAY_BUCKET_AWAY', 'the test says so');
+  }
+}
+
+const PIECE = 300_000;
+
+async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
+}

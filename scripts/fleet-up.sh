@@ -149,7 +149,7 @@ osd_crush_chooseleaf_type = 0
 bluestore_block_size = 68719476736
 bluestore_fsck_on_mkfs = false
 rgw_data = $dir/ceph/rgw
-rgw_frontends = beast endpoint=127.0.0.1:$s3_port
+rgw_frontends = beast endpoint=127.0.0.1:$s3_port tcp_nodelay=1
 END
 }
 

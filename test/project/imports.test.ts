@@ -36,6 +36,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'shared  scrub  log  review',
     'actions',
     'layers  memory',
+    'fleet/s3',
     'fleet',
     'disk/fs',
     'disk/index',

@@ -1,0 +1,297 @@
+// One request to the S3 server: it is signed, has a deadline, and is repeated if that is safe.
+//
+// A request is repeated after a connection that failed, a 5xx or a 429, if its body can be sent again: no body,
+// bytes in memory, or content of which nothing was read. It is not repeated after a silence: waiting again would
+// double it. Every request here may be executed twice, because names of objects are never used twice.
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Agent, Dispatcher, request as undiciRequest } from 'undici';
+import { AssayError } from '../../../core/errors.ts';
+import { Deadline } from './deadline.ts';
+import { S3 } from './limits.ts';
+import type { ContentReader } from './outgoing.ts';
+import type { S3Settings } from './settings.ts';
+import { Signer } from './signer.ts';
+import { elementText } from './xml.ts';
+
+export interface S3Request {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
+  /** The name of an object, without the prefix. Undefined for a request about the bucket. */
+  readonly name?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Bytes in memory, or exactly `size` bytes of content. */
+  readonly body?: Uint8Array | { readonly content: ContentReader; readonly size: number };
+}
+
+/** The server did what was asked. */
+export interface S3Success {
+  readonly ok: true;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Must be read, or left before the first piece. */
+  readonly body: AsyncGenerator<Buffer>;
+  readonly leave: () => void;
+}
+
+/** The server said that it will not: a 4xx with S3's code, such as NoSuchKey. */
+export interface S3Refusal {
+  readonly ok: false;
+  readonly status: number;
+  readonly code: string;
+}
+
+type Attempt = S3Success | S3Refusal | { readonly retry: AssayError };
+
+/** The idle time and the clock are arguments for the tests. */
+export interface RequestOptions {
+  readonly idleMs?: number;
+  readonly now?: () => number;
+}
+
+export class Requests {
+  readonly #settings: S3Settings;
+  readonly #signer: Signer;
+  readonly #agent: Agent;
+  readonly #request: typeof undiciRequest;
+  readonly #idleMs: number;
+  readonly #now: () => number;
+  /** How far the server's clock is ahead. A signature holds for a quarter of an hour by that clock. */
+  #clockOffsetMs = 0;
+
+  /** undici is loaded here: only a server of a fleet needs it. */
+  static async open(settings: S3Settings, options: RequestOptions = {}): Promise<Requests> {
+    const { Agent, request } = await import('undici');
+    const agent = new Agent({
+      connections: S3.connections,
+      pipelining: 1,
+      connectTimeout: S3.connectMs,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    return new Requests(settings, agent, request, options);
+  }
+
+  private constructor(
+    settings: S3Settings,
+    agent: Agent,
+    request: typeof undiciRequest,
+    options: RequestOptions,
+  ) {
+    this.#settings = settings;
+    this.#signer = new Signer(settings);
+    this.#agent = agent;
+    this.#request = request;
+    this.#idleMs = options.idleMs ?? S3.idleMs;
+    this.#now = options.now ?? Date.now;
+  }
+
+  get prefix(): string {
+    return this.#settings.prefix;
+  }
+
+  async send(request: S3Request, signal?: AbortSignal): Promise<S3Success | S3Refusal> {
+    for (let attempt = 1; ; attempt++) {
+      signal?.throwIfAborted();
+      const answer = await this.#attempt(request, signal);
+      if (!('retry' in answer)) return answer;
+      if (attempt === S3.attempts || !canRepeat(request)) throw answer.retry;
+      // Half of the pause is random, so that nodes do not return at the same moment.
+      const pauseMs = S3.pauseMs * 2 ** (attempt - 1);
+      await sleep(pauseMs / 2 + (Math.random() * pauseMs) / 2, undefined, signal && { signal });
+    }
+  }
+
+  /** As `send`, for a request that the server has no reason to refuse. */
+  async expect(request: S3Request, signal?: AbortSignal): Promise<S3Success> {
+    const answer = await this.send(request, signal);
+    if (answer.ok) return answer;
+    throw refused(request, answer);
+  }
+
+  /** As `expect`, with the whole answer as text. */
+  async text(
+    request: S3Request,
+    signal?: AbortSignal,
+  ): Promise<{ readonly xml: string; readonly time: number }> {
+    const { body, headers } = await this.expect(request, signal);
+    return { xml: await textOf(body), time: Date.parse(headers.date ?? '') };
+  }
+
+  /** As `expect`, for an answer of which nothing is wanted. */
+  async done(request: S3Request, signal?: AbortSignal): Promise<void> {
+    await this.text(request, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #attempt(request: S3Request, signal: AbortSignal | undefined): Promise<Attempt> {
+    const deadline = new Deadline(this.#idleMs, signal);
+    try {
+      const answer = await this.#dispatch(request, deadline);
+      if (answer.statusCode < 300 && isWhole(request)) {
+        deadline.pause();
+        const body = readBody(request, answer.body, deadline, signal);
+        return {
+          ok: true,
+          status: answer.statusCode,
+          headers: singleValues(answer.headers),
+          body,
+          leave: () => deadline.end(),
+        };
+      }
+      return await this.#unsuccessful(request, answer, deadline);
+    } catch (error) {
+      deadline.end();
+      signal?.throwIfAborted();
+      const { failure } = contentOf(request) ?? {};
+      if (failure) throw failure.error;
+      if (deadline.isOver) throw silence(request, deadline);
+      return { retry: error instanceof AssayError ? error : away(request, reasonOf(error)) };
+    }
+  }
+
+  async #dispatch(request: S3Request, deadline: Deadline): Promise<Dispatcher.ResponseData> {
+    const { method, name, query = {}, headers, body } = request;
+    const { endpoint, bucket, prefix } = this.#settings;
+    const path = `/${bucket}${name === undefined ? '' : `/${encodedPath(prefix + name)}`}`;
+    const search = encodedQuery(query);
+    const signed = this.#signer.sign({ method, path, query: search }, this.#now() + this.#clockOffsetMs);
+    const url = `${endpoint.origin}${path}${search === '' ? '' : `?${search}`}`;
+    const isStream = body !== undefined && !(body instanceof Uint8Array);
+    const length = isStream ? { 'content-length': String(body.size) } : {};
+    const answer = await this.#request(url, {
+      method,
+      headers: { ...headers, ...signed, ...length },
+      body: isStream ? asBody(body.content.body(body.size, deadline)) : (body ?? null),
+      signal: deadline.signal,
+      dispatcher: this.#agent,
+    });
+    deadline.moved();
+    return answer;
+  }
+
+  /** The rest of the request's body is not sent: the connection ends with the deadline. */
+  async #unsuccessful(
+    request: S3Request,
+    answer: Dispatcher.ResponseData,
+    deadline: Deadline,
+  ): Promise<Attempt> {
+    const status = answer.statusCode;
+    const xml = await textOf(readBody(request, answer.body, deadline, undefined));
+    const code = elementText(xml, 'Code') ?? (status === 404 ? 'NotFound' : `status ${status}`);
+    if (code === 'RequestTimeTooSkewed') {
+      const time = Date.parse(singleValues(answer.headers).date ?? '');
+      if (!Number.isNaN(time)) this.#clockOffsetMs = time - this.#now();
+    }
+    if (status < 300 || status >= 500 || status === 429 || code === 'RequestTimeTooSkewed')
+      return { retry: away(request, `it answered ${status} ${code}`) };
+    return { ok: false, status, code };
+  }
+}
+
+/** undici takes iterables, which its types do not say. A Readable would ask for a piece before the last one is sent. */
+function asBody(pieces: AsyncIterable<Uint8Array>): Readable {
+  const body: unknown = pieces;
+  return body as Readable;
+}
+
+function contentOf({ body }: S3Request): ContentReader | undefined {
+  return body === undefined || body instanceof Uint8Array ? undefined : body.content;
+}
+
+function canRepeat(request: S3Request): boolean {
+  return contentOf(request)?.hasBegun !== true;
+}
+
+/** A success before the whole body was sent is none. */
+function isWhole(request: S3Request): boolean {
+  return contentOf(request)?.isSent !== false;
+}
+
+/** The pieces of an answer. The deadline does not count the time in which the reader has a piece. */
+async function* readBody(
+  request: S3Request,
+  body: Dispatcher.ResponseData['body'],
+  deadline: Deadline,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer> {
+  deadline.moved();
+  try {
+    for await (const piece of body) {
+      deadline.pause();
+      yield piece;
+      deadline.moved();
+    }
+    deadline.pause();
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw deadline.isOver
+      ? silence(request, deadline)
+      : away(request, `its answer was cut: ${reasonOf(error)}`);
+  } finally {
+    deadline.end();
+  }
+}
+
+export async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of body) {
+    size += piece.length;
+    if (size > S3.maxAnswerBytes) break;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+function singleValues(headers: Dispatcher.ResponseData['headers']): Record<string, string | undefined> {
+  const values = Object.entries(headers).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value[0] : value,
+  ]);
+  return Object.fromEntries(values);
+}
+
+function encodedPath(path: string): string {
+  return path.split('/').map(encoded).join('/');
+}
+
+/** Sorted by name, as the signature wants it. */
+function encodedQuery(query: Readonly<Record<string, string>>): string {
+  return Object.entries(query)
+    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+    .sort()
+    .join('&');
+}
+
+/** S3 wants everything encoded but letters, digits and "-._~". */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/** What went wrong, without the headers of the request: they hold the access key and a signature. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  if (!(error instanceof Error)) return 'unknown failure';
+  return 'code' in error && typeof error.code === 'string'
+    ? `${error.code}: ${error.message}`
+    : error.message;
+}
+
+export function refused(request: S3Request, { status, code }: S3Refusal): AssayError {
+  return away(request, `it answered ${status} ${code}`);
+}
+
+function silence(request: S3Request, { idleMs }: Deadline): AssayError {
+  return away(request, `nothing moved for ${idleMs / 1000} s`);
+}
+
+export function away({ method, name }: S3Request, reason: string): AssayError {
+  return new AssayError('ASSAY_BUCKET_AWAY', `${method} ${name ?? 'of the bucket'}: ${reason}`);
+}

@@ -1,0 +1,156 @@
+// The S3 client behind a proxy that injects faults, in front of a real radosgw: what is repeated, what is not, and
+// that every wait ends.
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Objects } from '../../../../store/fleet/objects.ts';
+import { openS3Objects } from '../../../../store/fleet/s3/s3-objects.ts';
+import { readS3Settings } from '../../../../store/fleet/s3/settings.ts';
+import { type S3Call, type S3Fault, S3Proxy } from '../../../rig/fleet/s3-proxy.ts';
+import { freshFleet } from '../../../rig/fleet/services.ts';
+import { numbered, reused } from './pieces.ts';
+
+const MIB = 1024 * 1024;
+let proxy: S3Proxy;
+let direct: Objects;
+let objects: Objects;
+/** For what hangs, and only for that: a busy machine can be silent for a second. */
+let impatient: Objects;
+
+beforeAll(async () => {
+  const environment = await freshFleet();
+  proxy = await S3Proxy.start(environment.AWS_ENDPOINT_URL);
+  direct = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, { ...environment }));
+  const behind = { ...environment, AWS_ENDPOINT_URL: proxy.url };
+  objects = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, behind));
+  impatient = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, behind), { idleMs: 1000 });
+  await direct.put('there', numbered(100_000), 100_000);
+});
+beforeEach(() => {
+  proxy.fault = () => undefined;
+  proxy.calls.length = 0;
+});
+afterAll(async () => {
+  await Promise.all([objects.close(), impatient.close(), direct.close()]);
+  await proxy.stop();
+});
+
+/** Injects the fault into the first requests that match. */
+function inject(fault: S3Fault, times: number, matches: (call: S3Call) => boolean = () => true): void {
+  let left = times;
+  proxy.fault = (call) => (matches(call) && left-- > 0 ? fault : undefined);
+}
+
+async function read(from: Objects, name: string, size: number): Promise<Buffer | undefined> {
+  const content = await from.get(name, 0, size);
+  return content && Buffer.concat(await Array.fromAsync(content));
+}
+
+it.each<S3Fault>(['unavailable', 'cut', 'lost answer'])(
+  'repeats a read, a write of bytes in memory and a deletion after «%s»',
+  async (fault) => {
+    inject(fault, 2);
+    expect((await read(objects, 'there', 100_000))?.equals(numbered(100_000))).toBe(true);
+    inject(fault, 2);
+    await objects.put('written', numbered(5000), 5000);
+    expect((await read(direct, 'written', 5000))?.equals(numbered(5000))).toBe(true);
+    inject(fault, 2);
+    await objects.delete(['written']);
+    expect(await read(direct, 'written', 1)).toBeUndefined();
+    expect(proxy.calls).toHaveLength(9);
+  },
+);
+
+it.each<S3Fault>(['unavailable', 'cut', 'lost answer'])('gives up after three times «%s»', async (fault) => {
+  inject(fault, 3);
+  await expect(read(objects, 'there', 1)).rejects.toThrow('ASSAY_BUCKET_AWAY: GET there: ');
+  expect(proxy.calls).toHaveLength(3);
+});
+
+it.each<S3Fault>(['unavailable', 'cut', 'lost answer', 'hang'])(
+  'sends content that was begun only once: «%s»',
+  async (fault) => {
+    inject(fault, 1);
+    let taken = 0;
+    async function* counted(): AsyncGenerator<Uint8Array> {
+      for await (const piece of reused(20 * MIB, 1 * MIB)) {
+        taken += piece.length;
+        yield piece;
+      }
+    }
+    const client = fault === 'hang' ? impatient : objects;
+    await expect(client.put('streamed', counted(), 20 * MIB)).rejects.toThrow(
+      'ASSAY_BUCKET_AWAY: PUT streamed: ',
+    );
+    expect(proxy.calls).toHaveLength(1);
+    expect(taken).toBeGreaterThan(0);
+  },
+);
+
+it('does not repeat a request after a silence', async () => {
+  for (const fault of ['hang', 'hang in answer'] as const) {
+    inject(fault, 1);
+    await expect(read(impatient, 'there', 100_000)).rejects.toThrow('nothing moved for 1 s');
+  }
+  expect(proxy.calls).toHaveLength(2);
+});
+
+it('does not count the time in which the content, or the reader, is slow', async () => {
+  const slowly = async (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1300));
+  async function* slow(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('slow');
+    await slowly();
+    yield Buffer.from('ly');
+  }
+  await impatient.put('slow', slow(), 6);
+  const content = await impatient.get('slow', 0, 6);
+  await slowly();
+  const pieces: Buffer[] = [];
+  for await (const piece of content ?? []) {
+    pieces.push(piece);
+    await slowly();
+  }
+  expect(String(Buffer.concat(pieces))).toBe('slowly');
+});
+
+it.each<S3Fault>(['truncated', 'shortened'])(
+  'throws in the middle of an answer that is «%s»',
+  async (fault) => {
+    inject(fault, 1);
+    const content = await objects.get('there', 0, 100_000);
+    let received = 0;
+    const reading = async (): Promise<void> => {
+      for await (const piece of content ?? []) received += piece.length;
+    };
+    await expect(reading()).rejects.toThrow('ASSAY_BUCKET_AWAY: GET there: ');
+    expect(received).toBeLessThanOrEqual(50_000);
+  },
+);
+
+it('passes on that an object is missing as long as the server says so', async () => {
+  inject('missing', 1);
+  expect(await objects.get('there', 0, 1)).toBeUndefined();
+  expect(await read(objects, 'there', 100_000)).toHaveLength(100_000);
+});
+
+it('deletes what a repeated deletion has deleted already', async () => {
+  await direct.put('twice', Buffer.from('x'), 1);
+  inject('repeated', 1);
+  await objects.delete(['twice']);
+  expect(await read(direct, 'twice', 1)).toBeUndefined();
+});
+
+it('completes an upload of several parts once, whichever answer is lost', async () => {
+  const size = 9 * MIB;
+  const steps: ((call: S3Call) => boolean)[] = [
+    ({ path }) => path.endsWith('?uploads='),
+    ({ path }) => path.includes('partNumber=2'),
+    ({ method, path }) => method === 'POST' && path.includes('uploadId='),
+  ];
+  for (const [step, matches] of steps.entries()) {
+    inject('lost answer', 1, matches);
+    await objects.put(`parts-${step}`, reused(size, 1 * MIB), undefined);
+    expect((await read(direct, `parts-${step}`, size))?.equals(numbered(size)), `step ${step}`).toBe(true);
+  }
+  // The first request of the first upload was executed twice: its first upload is left for the janitor.
+  expect(await direct.abortUploads(3_600_000)).toBe(0);
+  expect(await direct.abortUploads(-60_000)).toBe(1);
+});

@@ -1,0 +1,127 @@
+// The S3 client against a real radosgw: content of every shape, and what each refusal means.
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Objects } from '../../../../store/fleet/objects.ts';
+import { openS3Objects } from '../../../../store/fleet/s3/s3-objects.ts';
+import { readS3Settings } from '../../../../store/fleet/s3/settings.ts';
+import { type FleetEnvironment, freshFleet } from '../../../rig/fleet/services.ts';
+import { numbered, reused } from './pieces.ts';
+
+const MIB = 1024 * 1024;
+let environment: FleetEnvironment;
+let objects: Objects;
+
+beforeAll(async () => {
+  environment = await freshFleet();
+  objects = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, { ...environment }));
+});
+afterAll(() => objects.close());
+
+async function read(name: string, offset: number, length: number): Promise<Buffer | undefined> {
+  const content = await objects.get(name, offset, length);
+  return content && Buffer.concat(await Array.fromAsync(content));
+}
+
+async function names(): Promise<string[]> {
+  return (await objects.list(undefined)).objects.map(({ name }) => name);
+}
+
+it('keeps bytes in memory, and reads ranges of them', async () => {
+  const name = 'name with signs +&=%/ü';
+  await objects.put(name, Buffer.from('hello'), 5);
+  expect(String(await read(name, 0, 5))).toBe('hello');
+  expect(String(await read(name, 1, 3))).toBe('ell');
+  expect(String(await read(name, 1, 100))).toBe('ello');
+  expect(String(await read(name, 5, 100))).toBe('');
+  expect(String(await read(name, 2, 0))).toBe('');
+  await objects.put('empty', Buffer.alloc(0), 0);
+  expect(String(await read('empty', 0, 10))).toBe('');
+});
+
+it.each([
+  ['small', 999],
+  ['of the size of a socket’s buffer', 64 * 1024],
+  ['large', 1 * MIB],
+])('keeps a stream whose pieces are %s and use one buffer', async (_, step) => {
+  const size = 3 * MIB + 17;
+  const name = `stream-${step}`;
+  await objects.put(name, reused(size, step), size);
+  expect((await read(name, 0, size))?.equals(numbered(size))).toBe(true);
+});
+
+it('keeps content of unknown size, in one part and in several', async () => {
+  for (const size of [0, 100_000, 8 * MIB, 17 * MIB + 5]) {
+    await objects.put(`unknown-${size}`, reused(size, 700_000), undefined);
+    expect((await read(`unknown-${size}`, 0, size + 1))?.equals(numbered(size)), String(size)).toBe(true);
+  }
+});
+
+it('keeps nothing of content that fails or has another size, and throws that failure', async () => {
+  const before = await names();
+  const failure = new Error('the content fails');
+  async function* failing(size: number): AsyncGenerator<Uint8Array> {
+    yield Buffer.alloc(size);
+    throw failure;
+  }
+  await expect(objects.put('fails', failing(1 * MIB), 2 * MIB)).rejects.toBe(failure);
+  await expect(objects.put('fails at its end', failing(1 * MIB), 1 * MIB)).rejects.toBe(failure);
+  await expect(objects.put('fails in parts', failing(9 * MIB), undefined)).rejects.toBe(failure);
+  await expect(objects.put('short', reused(100, 10), 101)).rejects.toThrow('fewer bytes');
+  await expect(objects.put('long', reused(100, 10), 99)).rejects.toThrow('more bytes');
+  await expect(objects.put('long', reused(1, 1), 0)).rejects.toThrow('more bytes');
+  expect(await names()).toEqual(before);
+  expect(await objects.abortUploads(-60_000)).toBe(0);
+});
+
+it('ends a request when its caller aborts', async () => {
+  const controller = new AbortController();
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    yield randomBytes(1000);
+    controller.abort(new Error('enough'));
+    await new Promise(() => {});
+  }
+  await expect(objects.put('aborted', endless(), 10 * MIB, controller.signal)).rejects.toThrow('enough');
+  expect(await read('aborted', 0, 1)).toBeUndefined();
+});
+
+it('lists objects by name with their size and age, in pages', async () => {
+  const own = await openS3Objects(readS3Settings(`${environment.ASSAY_BLOBS}/list`, { ...environment }));
+  for (const name of ['a', 'b', 'c']) await own.put(name, Buffer.from(name), 1);
+  const page = await own.list(undefined);
+  expect(page.objects.map(({ name, size }) => [name, size])).toEqual([
+    ['a', 1],
+    ['b', 1],
+    ['c', 1],
+  ]);
+  for (const { ageMs } of page.objects) expect(Math.abs(ageMs)).toBeLessThan(60_000);
+  expect(page.after).toBeUndefined();
+  expect((await own.list('a')).objects.map(({ name }) => name)).toEqual(['b', 'c']);
+  await own.delete(['a', 'b', 'never there']);
+  await own.delete(['a']);
+  expect((await own.list(undefined)).objects.map(({ name }) => name)).toEqual(['c']);
+  await own.close();
+});
+
+it('tells a missing object from a missing bucket and a wrong key, and never tells the key', async () => {
+  expect(await objects.get('never there', 0, 10)).toBeUndefined();
+  const elsewhere = await openS3Objects(readS3Settings('s3://no-such-bucket', { ...environment }));
+  await expect(elsewhere.get('x', 0, 1)).rejects.toThrow(
+    'ASSAY_BUCKET_AWAY: GET x: it answered 404 NoSuchBucket',
+  );
+  const secret = 'a-wrong-secret';
+  const settings = readS3Settings(environment.ASSAY_BLOBS, { ...environment, AWS_SECRET_ACCESS_KEY: secret });
+  const stranger = await openS3Objects(settings);
+  const error = await stranger.put('x', reused(9 * MIB, 1 * MIB), 9 * MIB).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ message: 'ASSAY_BUCKET_AWAY: PUT x: it answered 403 SignatureDoesNotMatch' });
+  const { inspect } = await import('node:util');
+  for (const thing of [error, settings, stranger]) expect(inspect(thing, { depth: 9 })).not.toContain(secret);
+  await Promise.all([elsewhere.close(), stranger.close()]);
+});
+
+it('signs by the server’s clock when its own is wrong', async () => {
+  const late = { now: () => Date.now() - 3_600_000 };
+  const own = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, { ...environment }), late);
+  await own.put('late', Buffer.from('late'), 4);
+  expect(String(await read('late', 0, 4))).toBe('late');
+  await own.close();
+});

@@ -1,11 +1,12 @@
 // ServerContext: what every part of a running server shares. There is one of each.
 import type { Logger } from 'pino';
 import type { WriteLog } from '../store/log/write-log.ts';
-import type { Store } from '../store/store.ts';
+import type { ResultAddress, Store } from '../store/store.ts';
 import type { AccessControl } from './access/access-control.ts';
 import type { BrowserSessions } from './access/browser-session.ts';
 import type { TokenExchange } from './access/identities.ts';
 import type { ScopedStore } from './access/scoped-store.ts';
+import type { Activity } from './activity/activity.ts';
 import type { Capacity } from './capacity/capacity.ts';
 import type { Clock } from './connection/awake-clock.ts';
 import type { MinRate } from './connection/min-rate.ts';
@@ -13,7 +14,7 @@ import type { HostCheck } from './http/host-check.ts';
 import type { OriginCheck } from './http/same-origin.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { ServerLimits } from './limits.ts';
-import type { Metrics } from './pages/metrics.ts';
+import type { Lookup, Metrics } from './pages/metrics.ts';
 import type { SignatureCheck } from './protocols/s3/signature.ts';
 
 export interface ServerContext {
@@ -32,6 +33,7 @@ export interface ServerContext {
   readonly limits: ServerLimits;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly activity: Activity;
   readonly clock: Clock;
   readonly minRate: MinRate;
   readonly capacity: Capacity;
@@ -44,6 +46,8 @@ export interface RequestContext {
   readonly server: ServerContext;
   /** The store as the identity of the request sees it. */
   readonly store: ScopedStore;
+  /** Counts a lookup of a result. `protocol` names the tool if the tool does not name itself. */
+  lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void;
 }
 
 export interface ServerInfo {
@@ -51,4 +55,6 @@ export interface ServerInfo {
   /** The server listens on a loopback address. */
   readonly isLocal: boolean;
   readonly startedAt: number;
+  /** Undefined if the store has no limit. */
+  readonly space: { used(): number; readonly limit: number } | undefined;
 }

@@ -219,11 +219,15 @@ export const DASHBOARD = {
   /** How often counters are written, and an idle group of requests becomes a run. */
   flushMs: 10 * SECOND,
   groupIdleMs: 60 * SECOND,
+  /** How often a process says that it runs. */
+  announceMs: 1 * MINUTE,
   /** Groups of requests at once, and the lookups that each of them keeps. */
   maxGroups: 500,
   groupLookups: 200,
   /** Namespaces that are counted each for itself; the rest is counted together. */
   maxNamespaces: 200,
+  /** The same for the labels of metrics. */
+  maxNamespaceLabels: 100,
   /** Events of the live tail. */
   tailEvents: 200,
   /** Runs on a page, by default and at most. */

@@ -9,6 +9,7 @@ import { accessControl } from './access/access-control.ts';
 import { BrowserSessions } from './access/browser-session.ts';
 import type { TokenExchange } from './access/identities.ts';
 import type { IdentitySource } from './access/identity.ts';
+import { Activity } from './activity/activity.ts';
 import { Capacity } from './capacity/capacity.ts';
 import { AwakeClock, type Clock } from './connection/awake-clock.ts';
 import { MinRate } from './connection/min-rate.ts';
@@ -36,6 +37,8 @@ export interface ServerOptions {
   readonly port: number;
   readonly store: Store;
   readonly storeFolder?: string | undefined;
+  /** How much the store has, and may have. */
+  readonly space?: { used(): number; readonly limit: number } | undefined;
   readonly writeLog?: WriteLog | undefined;
   /** The server's own token, which has all rights. */
   readonly token?: string | undefined;
@@ -75,14 +78,22 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const capacity = new Capacity(limits, descriptorLimit());
   const minRate = new MinRate(limits, clock, capacity);
   const lifecycle = new Lifecycle();
-  const info = { storeFolder: options.storeFolder, isLocal, startedAt: Date.now() };
+  const { storeFolder, space } = options;
+  const info = { storeFolder, isLocal, startedAt: Date.now(), space };
   const signatures = signatureCheck(access, s3Keys);
   // With TLS, the browser has checked that the certificate is valid for the name.
   const checkHost = isLocal && access.isOpen && !readOnly && !tls ? ownHostsOnly() : anyHost;
   const checkOrigin = access.isOpen ? sameOriginOnly : sameOriginUnlessCredential;
+  const activity = new Activity({
+    history: readOnly ? undefined : store.history,
+    bytes: () => metrics.bytes,
+    onLookup: (tool, namespace, found) => metrics.lookedUpBy(tool, namespace, found),
+    onTrouble: (error) => log.warn({ err: error }, 'the figures could not be written'),
+  });
   const context = {
     wholeStore: store,
-    writeLog: options.writeLog,
+    writeLog: tellingActivity(options.writeLog, activity),
+    activity,
     access,
     tokenExchange: options.tokenExchange,
     browserSessions: new BrowserSessions(access, options.sessionSecret),
@@ -103,6 +114,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   await listen(listener.server, host, port);
   // Without free file descriptors, accepting a connection fails. Open connections continue.
   listener.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
+  activity.start();
   const stopSweeping = startSweeping(capacity, limits, (share) => {
     clock.tick();
     minRate.check(share);
@@ -114,7 +126,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     async stop() {
       await lifecycle.stop(listener, limits);
       stopSweeping();
+      await activity.close();
     },
+  };
+}
+
+/** The same log, whose entries are also activity. */
+function tellingActivity(log: WriteLog | undefined, activity: Activity): WriteLog {
+  return {
+    add(entry) {
+      log?.add(entry);
+      activity.wrote(entry);
+    },
+    close: async () => log?.close(),
   };
 }
 

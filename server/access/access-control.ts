@@ -19,6 +19,8 @@ export interface AccessControl {
   ofHeader(authorization: string | undefined): Identity | undefined;
   ofToken(token: string): Identity | undefined;
   ofAccessKey(accessKey: string): { identity: Identity; secretKey: string } | undefined;
+  /** The tokens that the server has a record of. */
+  listed(): readonly Identity[];
 }
 
 export function accessControl({ token, identities, now = Date.now }: AccessOptions): AccessControl {
@@ -51,6 +53,7 @@ export function accessControl({ token, identities, now = Date.now }: AccessOptio
     ofToken: remembered(findToken),
     ofHeader: (authorization) =>
       authorization === undefined ? identities?.anonymous : byHeader(authorization),
+    listed: () => identities?.listed?.() ?? [],
     ofAccessKey(accessKey) {
       const found = identities?.identifyAccessKey?.(accessKey);
       return found && current(found.identity) ? found : undefined;
@@ -63,6 +66,7 @@ const OPEN: AccessControl = {
   ofHeader: () => ROOT,
   ofToken: () => ROOT,
   ofAccessKey: () => undefined,
+  listed: () => [],
 };
 
 /** Hashes have equal length, so the comparison takes the same time for every token. */

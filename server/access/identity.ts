@@ -27,6 +27,8 @@ export interface IdentitySource {
    * the expiry of its identity. Undefined if the source can't tell: then no answer is remembered.
    */
   readonly version?: number | undefined;
+  /** Every token that it keeps a record of, for an admin. */
+  listed?(): readonly Identity[];
   /** Who sends a request without a credential. Undefined if such requests are refused. It may change. */
   readonly anonymous?: Identity | undefined;
   /** Of S3's access key, with the secret key that its requests are signed with. */

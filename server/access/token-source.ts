@@ -61,6 +61,10 @@ export class TokenSource implements IdentitySource {
     return this.#version;
   }
 
+  listed(): readonly Identity[] {
+    return [...this.#known.values()].map(({ identity }) => identity);
+  }
+
   /** Reads the file if it has changed. */
   reload(): void {
     const version = versionOf(this.file);

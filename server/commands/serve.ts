@@ -4,10 +4,11 @@ import type { Logger } from 'pino';
 import { type CommandModule, parseFlags } from '../../core/cli/command.ts';
 import { STORE } from '../../store/limits.ts';
 import { openWriteLog } from '../../store/log/write-log.ts';
-import { openDiskStore } from '../../store/open.ts';
+import { type DiskStore, openDiskStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { openAuthKey } from '../access/auth-key.ts';
 import { keepReconciling } from '../background/reconcile.ts';
+import { keepRetention } from '../background/retention.ts';
 import { keepScrubbing } from '../background/scrub.ts';
 import { keepSweeping } from '../background/sweep.ts';
 import { countExternalMemoryWithHeap } from '../capacity/v8-heap.ts';
@@ -88,6 +89,7 @@ export const serveCommand: CommandModule = {
         tokenExchange: access,
         sessionSecret: sessionSecret(settings),
         store,
+        space: store.space,
         writeLog,
         log,
         metrics,
@@ -100,6 +102,7 @@ export const serveCommand: CommandModule = {
       backgroundTasks.push(startScrubbing(settings, store, log, stopBackground.signal));
       backgroundTasks.push(keepReconciling(store, log, stopBackground.signal));
       backgroundTasks.push(keepSweeping(store, log, stopBackground.signal));
+      backgroundTasks.push(startRetention(settings, store, log, stopBackground.signal));
       backgroundTasks.push(startTlsReload(settings, tls, server, log, stopBackground.signal));
       backgroundTasks.push(access?.keepFollowing(stopBackground.signal));
       log.info({ signal: await signal }, 'stopping');
@@ -133,6 +136,16 @@ function startScrubbing(
 ): Promise<void> | undefined {
   if (bytesPerSecond === undefined) return undefined;
   return keepScrubbing({ store, storeFolder, bytesPerSecond, log }, signal);
+}
+
+function startRetention(
+  { readOnly }: Settings,
+  { history, space }: DiskStore,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> | undefined {
+  if (readOnly || !history) return undefined;
+  return keepRetention({ history, limit: () => space.limit }, log, signal);
 }
 
 function startTlsReload(

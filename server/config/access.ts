@@ -42,6 +42,10 @@ export class Access implements IdentitySource, TokenExchange {
     return this.#current.identities.version;
   }
 
+  listed(): readonly Identity[] {
+    return this.#current.tokens?.listed() ?? [];
+  }
+
   identifyAccessKey(accessKey: string): { identity: Identity; secretKey: string } | undefined {
     return this.#current.identities.identifyAccessKey(accessKey);
   }

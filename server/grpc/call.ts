@@ -7,13 +7,14 @@ import { frame, frameHeader } from '../../core/grpc/frame.ts';
 import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc/status.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
 import { STORE } from '../../store/limits.ts';
-import type { Writer } from '../../store/store.ts';
+import type { ResultAddress, Writer } from '../../store/store.ts';
 import type { Identity } from '../access/identity.ts';
 import { isWrite } from '../access/rights.ts';
 import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import { BodyReader } from '../http/body-reader.ts';
+import type { Lookup } from '../pages/metrics.ts';
 import { untilWritesAreDone } from './in-flight.ts';
 import type { Method } from './method.ts';
 import { readMessage } from './request-message.ts';
@@ -29,6 +30,9 @@ const WITHOUT_BODY = { endStream: true, sendDate: false };
 /** A message may quote the request, and it travels in a trailer, whose size is limited. */
 const MAX_MESSAGE_LENGTH = 1024;
 
+/** What a server error becomes; a miss is none. */
+const FAULTS: ReadonlySet<GrpcStatus> = new Set(['INTERNAL', 'UNAVAILABLE', 'UNKNOWN', 'DATA_LOSS']);
+
 /** Alternating names and values. */
 type Headers = readonly string[];
 
@@ -39,6 +43,7 @@ export class Call {
   readonly #method: Method;
   readonly #transfer: Transfer;
   readonly #body: BodyReader;
+  readonly #began = performance.now();
   #trailers = trailersOf(CUT_SHORT);
   #store: ScopedStore | undefined;
   #isCutShort = false;
@@ -198,6 +203,13 @@ export class Call {
     return this.#store;
   }
 
+  lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void {
+    const { server, store, headers } = this;
+    server.metrics.lookedUp(kind, found);
+    const { namespace, key } = store.own(address);
+    server.activity.lookedUp({ identity: store.identity, headers, protocol, namespace, key, found });
+  }
+
   #writer({ name }: Identity): Writer {
     const from = this.#stream.session?.socket.remoteAddress ?? '';
     return { name, from, via: this.#method.name, at: Date.now() };
@@ -235,7 +247,10 @@ export class Call {
     if (!this.#stream.headersSent) {
       this.#stream.respond([...HEAD, ...Object.entries(this.#trailers).flat()], WITHOUT_BODY);
     }
-    this.#end(grpcStatusOf(error.entry));
+    const status = grpcStatusOf(error.entry);
+    if (status === 'PERMISSION_DENIED')
+      this.server.activity.denied(this.#store?.identity, this.#method.name, error.detail);
+    this.#end(status);
   }
 
   /**
@@ -254,7 +269,9 @@ export class Call {
   }
 
   #count(status: GrpcStatus): void {
-    this.server.metrics.called(this.#method.name, status);
+    const tookMs = performance.now() - this.#began;
+    this.server.metrics.called(this.#method.name, status, tookMs);
+    this.server.activity.answered(this.#store?.identity, FAULTS.has(status), tookMs);
   }
 
   /** The minimum rate calls this if the client is too slow. */

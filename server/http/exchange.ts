@@ -5,13 +5,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AssayError, type ErrorCode, messageOf } from '../../core/errors.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
 import { STORE } from '../../store/limits.ts';
-import type { Writer } from '../../store/store.ts';
+import type { ResultAddress, Writer } from '../../store/store.ts';
 import type { Identity } from '../access/identity.ts';
 import { isWrite, NOTHING_MORE, type Requirement } from '../access/rights.ts';
 import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
-import type { Route } from '../pages/metrics.ts';
+import type { Lookup, Route } from '../pages/metrics.ts';
 import { BodyWriter } from './body-writer.ts';
 import { CONTENT_ERRORS, type ErrorFormat, errorBody, errorHeaders, type Headers } from './error-response.ts';
 
@@ -36,6 +36,7 @@ export class Exchange {
   readonly server: ServerContext;
   readonly #route: Route;
   readonly #errors: ErrorFormat;
+  readonly #began = performance.now();
   #store: ScopedStore | undefined;
 
   constructor(
@@ -124,6 +125,20 @@ export class Exchange {
     return this.#store?.namespace;
   }
 
+  lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void {
+    const { server, store, request } = this;
+    server.metrics.lookedUp(kind, found);
+    const { namespace, key } = store.own(address);
+    server.activity.lookedUp({
+      identity: store.identity,
+      headers: request.headers,
+      protocol,
+      namespace,
+      key,
+      found,
+    });
+  }
+
   /** Who writes, for the store and the write log. */
   writer(): Writer {
     const { name } = this.store.identity;
@@ -135,7 +150,9 @@ export class Exchange {
    */
   countResponse(status: number): void {
     const { server, response } = this;
-    server.metrics.answered(this.#route, this.method, status);
+    const tookMs = performance.now() - this.#began;
+    server.metrics.answered(this.#route, this.method, status, tookMs);
+    server.activity.answered(this.#store?.identity, status >= 500, tookMs);
     if (server.lifecycle.isStopping || server.capacity.hasFewConnectionsLeft)
       response.shouldKeepAlive = false;
   }
@@ -239,7 +256,10 @@ export class Exchange {
   answerError(thrown: unknown, moreHeaders: Headers = [], status?: number): void {
     const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
     this.#log(error, thrown);
-    if (DENIALS.has(error.code)) this.server.metrics.denied(this.#route);
+    if (DENIALS.has(error.code)) {
+      this.server.metrics.denied(this.#route);
+      this.server.activity.denied(this.#store?.identity, this.#route, error.detail);
+    }
     const response = {
       status: status ?? error.entry.status,
       headers: [...errorHeaders(error, this.#errors), ...moreHeaders],

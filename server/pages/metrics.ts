@@ -7,7 +7,9 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import type { GrpcStatus } from '../../core/grpc/status.ts';
 import { VERSION } from '../../core/version.ts';
 import type { StoreEvent } from '../../store/events.ts';
+import { Durations } from './durations.ts';
 import { processMetrics } from './process-metrics.ts';
+import { ResultLookups } from './result-lookups.ts';
 
 const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'other'] as const;
 const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
@@ -34,7 +36,7 @@ export type Kind = 'cas' | 'ac';
 
 const LOOKUPS = ['cas', 'ac', ...PROTOCOLS] as const;
 
-type Lookup = (typeof LOOKUPS)[number];
+export type Lookup = (typeof LOOKUPS)[number];
 
 const ROUTES = [...LOOKUPS, 'status', 'metrics', 'healthz', 'auth', 'admin', 'api', 'other'] as const;
 
@@ -59,6 +61,15 @@ export class Metrics {
   ).cell();
   readonly #sent = this.#counter('assay_sent_bytes_total', 'Bytes of blobs and results sent.', []).cell();
   readonly #events = this.#counter('assay_store_events_total', 'Events of the store.', ['event']);
+
+  readonly #results = new ResultLookups(
+    this.#counter('assay_results_total', 'Lookups of results by tool and namespace.', [
+      'tool',
+      'namespace',
+      'outcome',
+    ]),
+  );
+  readonly #durations = new Durations();
 
   readonly #denied = this.#counter(
     'assay_denied_total',
@@ -102,7 +113,8 @@ export class Metrics {
     });
   }
 
-  answered(route: Route, method: string, status: number): void {
+  answered(route: Route, method: string, status: number, tookMs: number): void {
+    this.#durations.add(route, tookMs);
     const byMethod = this.#requests[route];
     const cell = (byMethod.get(method) ?? byMethod.get('other'))?.[Math.floor(status / 100) - 1];
     if (cell) cell.value++;
@@ -113,7 +125,8 @@ export class Metrics {
     this.#denied.cell(route).value++;
   }
 
-  called(method: string, status: GrpcStatus): void {
+  called(method: string, status: GrpcStatus, tookMs: number): void {
+    this.#durations.add(method, tookMs);
     const known = status === 'OK' ? this.#okCalls.get(method) : undefined;
     const cell = known ?? this.#calls.cell(method, status);
     if (!known && status === 'OK') this.#okCalls.set(method, cell);
@@ -123,6 +136,21 @@ export class Metrics {
   lookedUp(kind: Lookup, found: boolean): void {
     const { hits, misses } = this.#lookups[kind];
     (found ? hits : misses).value++;
+  }
+
+  /** `tool` is one of a bounded number. */
+  lookedUpBy(tool: string, namespace: string, found: boolean): void {
+    this.#results.add(tool, namespace, found);
+  }
+
+  /** Since the start. */
+  get evictedBytes(): number {
+    return this.#evicted.cell('bytes').value;
+  }
+
+  /** Since the start. */
+  get bytes(): { readonly received: number; readonly sent: number } {
+    return { received: this.#received.value, sent: this.#sent.value };
   }
 
   received(bytes: number): void {
@@ -149,8 +177,8 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  page(): Promise<string> {
-    return this.#registry.metrics();
+  async page(): Promise<string> {
+    return `${await this.#registry.metrics()}${this.#durations.text()}`;
   }
 
   #counter(name: string, help: string, labelNames: readonly string[]): CounterCells {
@@ -158,12 +186,12 @@ export class Metrics {
   }
 }
 
-interface Cell {
+export interface Cell {
   value: number;
 }
 
 /** A Prometheus counter with a plain number for each combination of labels. Callers increment it. */
-class CounterCells {
+export class CounterCells {
   readonly #cells = new Map<string, { readonly labels: readonly string[]; readonly cell: Cell }>();
 
   constructor(registry: Registry, name: string, help: string, labelNames: readonly string[]) {

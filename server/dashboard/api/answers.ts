@@ -1,18 +1,37 @@
 // The answers of /api/v1, as functions of a request. The pages call the same functions.
 // Guarantee: each answer holds what the request's identity may read.
-import { isHash } from '../../../core/digest.ts';
+import { type Hash, isHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { RunReport } from '../../../core/metadata/run-report.ts';
 import { parseRequestedNamespace } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
+import type { ServerContext } from '../../context.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { DASHBOARD } from '../../limits.ts';
+import { compareActions, showAction } from '../actions/action.ts';
+import { DAY, figuresIn } from '../overview/figures.ts';
+import { hermeticityAnswer } from '../overview/hermeticity.ts';
+import { nowAnswer } from '../overview/now.ts';
+import { setupAnswer } from '../overview/setup.ts';
+import { storageAnswer } from '../overview/storage.ts';
+import { Survey } from '../overview/survey.ts';
 import type { Reports } from '../runs/keep-report.ts';
 import { rankMisses } from '../runs/misses.ts';
 import { listRuns, type RunsQuery, showRun } from '../runs/runs.ts';
-import type { Misses, Reported, Run, Runs } from './types.ts';
-
-const DAY = 24 * 60 * 60 * 1000;
+import type {
+  Action,
+  ActionDifference,
+  Figures,
+  Hermeticity,
+  Misses,
+  Now,
+  Reported,
+  Run,
+  Runs,
+  Setup,
+  Storage,
+  Tail,
+} from './types.ts';
 
 export interface Period {
   /** Until now. */
@@ -37,7 +56,8 @@ export async function reportRun(
     now: Date.now(),
   };
   await server.lifecycle.whileWriting(async () => {
-    const { explained } = await reports.keep(report, context);
+    const { savedMs, explained } = await reports.keep(report, context);
+    server.activity.ran(sender.namespace, savedMs);
     server.lifecycle.whileWriting(() => explained);
   });
   return { id: report.id, url: `${addressOf(exchange)}/runs/${report.id}` };
@@ -54,6 +74,72 @@ export function run(exchange: Exchange, id: string): Promise<Run> {
   const isStored = async (key: string) =>
     mayReadBlobs && isHash(key) && (await store.blobs.get(key)) !== undefined;
   return showRun(historyOf(exchange), store.readable, id, isStored);
+}
+
+export function now(exchange: Exchange): Promise<Now> {
+  const { server, store } = exchange;
+  return nowAnswer(server, historyOf(exchange), store.identity, store.readable);
+}
+
+export async function tail({ server, store }: Exchange, after?: string): Promise<Tail> {
+  return server.activity.tail.read(store.readable, after);
+}
+
+export function figures(exchange: Exchange, { from, to }: { from?: string; to?: string }): Promise<Figures> {
+  const { server, store } = exchange;
+  const end = timeIn(to) ?? Date.now();
+  const start = timeIn(from) ?? end - DAY;
+  if (start >= end || end - start > DASHBOARD.keptMs)
+    throw new AssayError('ASSAY_BAD_MESSAGE', 'from must be before to, and at most 90 days');
+  return figuresIn(server, historyOf(exchange), store.readable, { from: start, to: end });
+}
+
+function timeIn(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw new AssayError('ASSAY_BAD_MESSAGE', 'from and to are times in ISO 8601');
+  return time;
+}
+
+export async function hermeticity(exchange: Exchange, { days = 30 }: Period): Promise<Hermeticity> {
+  const { server, store } = exchange;
+  const to = Date.now();
+  const from = to - Math.min(days, DASHBOARD.maxDays) * DAY;
+  const surveyed = await surveyOf(server).read();
+  return hermeticityAnswer(historyOf(exchange), store.readable, { from, to }, surveyed);
+}
+
+export async function storage(exchange: Exchange): Promise<Storage> {
+  const { server, store } = exchange;
+  const surveyed = await surveyOf(server).read();
+  return storageAnswer(server, historyOf(exchange), store.identity, store.readable, surveyed);
+}
+
+export function setup(exchange: Exchange): Promise<Setup> {
+  const { server, store, request } = exchange;
+  const address = {
+    host: request.headers.host ?? 'HOST',
+    isTls: 'encrypted' in request.socket,
+    needsToken: !server.access.isOpen,
+  };
+  return setupAnswer(server, historyOf(exchange), store.readable, address);
+}
+
+export function action(exchange: Exchange, key: Hash, namespace = ''): Promise<Action> {
+  return showAction(exchange.store, historyOf(exchange), key, namespace);
+}
+
+export function difference(exchange: Exchange, from: Hash, to: Hash): Promise<ActionDifference> {
+  return compareActions(exchange.store, from, to);
+}
+
+const surveys = new WeakMap<ServerContext, Survey>();
+
+/** One for each server. */
+function surveyOf(server: ServerContext): Survey {
+  const known = surveys.get(server) ?? new Survey(server.wholeStore);
+  surveys.set(server, known);
+  return known;
 }
 
 export function misses(exchange: Exchange, { days = 7 }: Period): Promise<Misses> {

@@ -1,16 +1,19 @@
 // /api/v1 as a fastify plugin (types.ts has the list of addresses). A GET also takes the cookie of a browser's
 // login. Each route names the rights that it needs; what it answers is bounded by the namespaces of the token.
 import type { FastifyInstance } from 'fastify';
+import { parseHash } from '../../../core/digest.ts';
 import { RUNS_PATH, type RunReport } from '../../../core/metadata/run-report.ts';
 import { all, type Requirement } from '../../access/rights.ts';
 import { authorized, onlyMethods } from '../../http/app.ts';
 import { jsonErrors } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { Reports } from '../runs/keep-report.ts';
-import { misses, reportRun, run, runs } from './answers.ts';
+import * as answers from './answers.ts';
 import { REPORT_SCHEMA } from './report-schema.ts';
 
 const READ = all('results:read');
+const READ_ACTION = all('results:read', 'blobs:read');
+const STATS = all('results:read', 'stats');
 const CONFIG = { route: 'api', errors: jsonErrors('GET, HEAD'), acceptsSession: true } as const;
 const RUNS_CONFIG = { ...CONFIG, errors: jsonErrors('GET, HEAD, POST') } as const;
 
@@ -26,8 +29,24 @@ interface Route {
 
 const ANY_NAME = '^.{0,500}$';
 const NUMBER = '^[1-9][0-9]{0,8}$';
+const KEY = '^[0-9a-f]{64}$';
+const TIME = '^\\d{4}-\\d{2}-\\d{2}(T[\\d:.]{5,12}Z)?$';
 
 const ROUTES: readonly Route[] = [
+  { url: '/api/v1/now', needs: STATS, answer: (exchange) => answers.now(exchange) },
+  {
+    url: '/api/v1/tail',
+    needs: STATS,
+    query: { after: '^.{1,100}$' },
+    answer: (exchange, { after }) => answers.tail(exchange, after),
+  },
+  {
+    url: '/api/v1/figures',
+    needs: STATS,
+    query: { from: TIME, to: TIME },
+    answer: (exchange, { from, to }) =>
+      answers.figures(exchange, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }),
+  },
   {
     url: RUNS_PATH,
     needs: READ,
@@ -41,14 +60,41 @@ const ROUTES: readonly Route[] = [
       before: '^.{1,600}$',
       limit: NUMBER,
     },
-    answer: (exchange, { limit, ...query }) => runs(exchange, { ...query, ...numberIn('limit', limit) }),
+    answer: (exchange, { limit, ...query }) =>
+      answers.runs(exchange, { ...query, ...numberIn('limit', limit) }),
   },
-  { url: `${RUNS_PATH}/:id`, needs: READ, answer: (exchange, _query, { id = '' }) => run(exchange, id) },
+  {
+    url: `${RUNS_PATH}/:id`,
+    needs: READ,
+    answer: (exchange, _query, { id = '' }) => answers.run(exchange, id),
+  },
   {
     url: '/api/v1/misses',
     needs: READ,
     query: { days: NUMBER },
-    answer: (exchange, { days }) => misses(exchange, numberIn('days', days)),
+    answer: (exchange, { days }) => answers.misses(exchange, numberIn('days', days)),
+  },
+  {
+    url: '/api/v1/hermeticity',
+    needs: READ,
+    query: { days: NUMBER },
+    answer: (exchange, { days }) => answers.hermeticity(exchange, numberIn('days', days)),
+  },
+  { url: '/api/v1/storage', needs: STATS, answer: (exchange) => answers.storage(exchange) },
+  { url: '/api/v1/setup', needs: STATS, answer: (exchange) => answers.setup(exchange) },
+  {
+    url: '/api/v1/actions/:key',
+    needs: READ_ACTION,
+    query: { namespace: ANY_NAME },
+    answer: async (exchange, { namespace }, { key = '' }) =>
+      answers.action(exchange, parseHash(key), namespace),
+  },
+  {
+    url: '/api/v1/actions/:key/difference',
+    needs: READ_ACTION,
+    query: { to: KEY },
+    answer: async (exchange, { to = '' }, { key = '' }) =>
+      answers.difference(exchange, parseHash(key), parseHash(to)),
   },
 ];
 
@@ -75,7 +121,7 @@ export async function dashboardApi(app: FastifyInstance): Promise<void> {
     },
     async ({ exchange, query: { namespace = '' }, body }, reply) => {
       reply.code(201);
-      return reportRun(exchange, reports, body, namespace);
+      return answers.reportRun(exchange, reports, body, namespace);
     },
   );
 }

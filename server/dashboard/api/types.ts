@@ -39,7 +39,7 @@ export interface Now {
   readonly at: string;
   readonly version: string;
   readonly health: { readonly status: 'good' | 'warning' | 'fault'; readonly sentence: string };
-  /** Since midnight UTC. */
+  /** Since midnight UTC, in whole hours. */
   readonly today: Totals;
   /** The same hours of the same weekday, one week before. */
   readonly weekBefore: Totals;
@@ -87,7 +87,7 @@ export interface TailEvent {
   readonly what: 'hit' | 'miss' | 'stored' | 'denied';
   readonly namespace: string;
   readonly identity: string;
-  /** The key as the tool names it. */
+  /** Of the result. An opaque key of a tool is hashed. */
   readonly key: string;
   /** Of the tool's own invocation, if it sends one: the id of a run. */
   readonly run?: string;
@@ -272,10 +272,6 @@ export interface ActionResultDetails {
   };
   /** Who wrote it, as the server saw it. */
   readonly writer?: { readonly name: string; readonly protocol: string; readonly at: string };
-  /** Absent if the result is not signed. */
-  readonly signature?: { readonly by: string; readonly isValid: boolean };
-  /** A second result with other outputs was refused. */
-  readonly diverged: boolean;
 }
 
 export interface LogText {
@@ -382,9 +378,8 @@ export interface Storage {
   readonly store?: {
     readonly usedBytes: number;
     readonly limitBytes?: number;
-    /** How long ago the entry that eviction took last was used. Absent if nothing was evicted. */
-    readonly evictedAgeMs?: number;
-    readonly evictedBytesToday: number;
+    /** Since the start of this process. */
+    readonly evictedBytes: number;
   };
   /** When the counts below were made; they take a walk through the store. */
   readonly countedAt?: string;

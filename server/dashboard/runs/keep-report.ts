@@ -8,7 +8,15 @@ import type { Blobs } from '../../../store/store.ts';
 import { DASHBOARD, SERVER } from '../../limits.ts';
 import { contentOf } from '../documents.ts';
 import { explainMiss, isUnexplained } from './explain-misses.ts';
-import { documentsOf, nameOf, type Sender, type StoredStep, stepDocuments, stepId } from './run-documents.ts';
+import {
+  documentsOf,
+  nameOf,
+  rowOf,
+  type Sender,
+  type StoredStep,
+  stepDocuments,
+  stepId,
+} from './run-documents.ts';
 import type { Readable } from './runs.ts';
 
 export interface ReportContext {
@@ -20,6 +28,12 @@ export interface ReportContext {
   readonly now: number;
 }
 
+export interface KeptRun {
+  readonly savedMs: number;
+  /** Settles when the misses are explained, and never rejects. */
+  readonly explained: Promise<void>;
+}
+
 export class Reports {
   readonly #explanations = new Semaphore({
     permits: DASHBOARD.maxExplanations,
@@ -27,8 +41,8 @@ export class Reports {
     waitMs: SERVER.queueTimeoutMs,
   });
 
-  /** Resolves when the run is stored. `explained` settles when its misses are, and never rejects. */
-  async keep(report: RunReport, context: ReportContext): Promise<{ readonly explained: Promise<void> }> {
+  /** Resolves when the run is stored. */
+  async keep(report: RunReport, context: ReportContext): Promise<KeptRun> {
     const { history, sender, now } = context;
     if (Number.isNaN(Date.parse(report.startedAt)))
       throw new AssayError('ASSAY_BAD_MESSAGE', 'startedAt is not a time');
@@ -37,9 +51,10 @@ export class Reports {
       throw new AssayError('ASSAY_BAD_MESSAGE', 'a run with this id was reported before');
     const earlier = await earlierKeys(report, context);
     await history.put(documentsOf(report, sender, now));
-    if (earlier.size === 0) return { explained: Promise.resolve() };
+    const { savedMs } = rowOf(report, sender);
+    if (earlier.size === 0) return { savedMs, explained: Promise.resolve() };
     const explained = this.#explanations.run(() => explain(report, earlier, context)).catch(() => {});
-    return { explained };
+    return { savedMs, explained };
   }
 }
 

@@ -2,7 +2,7 @@
 // Guarantee: a reader gets the runs of the namespaces that it may read, and learns nothing of others.
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace } from '../../../core/namespace.ts';
-import { type History, isHistoryId, positionOf } from '../../../store/history.ts';
+import { type History, type HistoryDocument, isHistoryId, positionOf } from '../../../store/history.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type { Run, RunRow, RunStep, Runs } from '../api/types.ts';
 import { contentOf } from '../documents.ts';
@@ -110,8 +110,13 @@ export async function showRun(
     stepList: await stepList(steps, new Set(path), isStored),
     criticalPath: path,
     ...(previous && { previous: { id: previous.id, elapsedMs: previous.elapsedMs } }),
-    lookups: [],
+    lookups: await lookupsOf(history, document),
   };
+}
+
+async function lookupsOf(history: History, { namespace, id }: HistoryDocument): Promise<Run['lookups']> {
+  const kept = await history.get('run-lookups', id, [namespace]);
+  return (kept && contentOf<Pick<Run, 'lookups'>>(kept)?.lookups) ?? [];
 }
 
 async function stepList(

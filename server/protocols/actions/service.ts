@@ -29,10 +29,7 @@ export async function getDownloadUrl(
   { key, version, restoreKeys }: GetCacheEntryDownloadURLRequest,
 ): Promise<GetCacheEntryDownloadURLResponse> {
   exchange.require(GET_ARTIFACT);
-  const {
-    store,
-    server: { metrics },
-  } = exchange;
+  const { store } = exchange;
   const namespace = versionNamespace(within, version);
   if (restoreKeys.length > SERVER.maxRestoreKeys)
     throw new AssayError(
@@ -41,7 +38,8 @@ export async function getDownloadUrl(
     );
   const found = await store.labels.newest(namespace, restoreKeys, key);
   const artifact = found && (await findArtifact(store, { namespace, key: found.key }));
-  metrics.lookedUp('actions', artifact !== undefined);
+  const address = found ? { namespace, key: found.key } : entryAddress(within, version, key);
+  exchange.lookedUp('actions', 'actions', artifact !== undefined, address);
   if (!artifact) return { ok: false, signedDownloadUrl: '', matchedKey: '' };
   const url = signedUrl(exchange, `download/${artifact.digest.hash}`);
   return { ok: true, signedDownloadUrl: url, matchedKey: found.label };

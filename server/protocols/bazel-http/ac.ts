@@ -20,12 +20,8 @@ const PROTOBUF = ['content-type', 'application/x-protobuf', ...DESCRIPTION];
 const JSON_TEXT = ['content-type', 'application/json', ...DESCRIPTION];
 
 export async function getResult(exchange: Exchange, address: ResultAddress): Promise<void> {
-  const {
-    store,
-    server: { metrics },
-  } = exchange;
-  const result = await store.results.get(address);
-  metrics.lookedUp('ac', result !== undefined);
+  const result = await exchange.store.results.get(address);
+  exchange.lookedUp('ac', 'http', result !== undefined, address);
   if (!result) return exchange.answerMiss();
   const { bytes } = result;
   const { accept } = exchange.request.headers;

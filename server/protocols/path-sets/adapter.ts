@@ -13,6 +13,7 @@ import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
 import { FIND_RESULT } from '../../../core/request-shapes.ts';
 import { CONTENT_ERRORS } from '../../http/error-response.ts';
 import { type Adapter, methodNotAllowed, type RequestTarget } from '../shared/adapter.ts';
+import { announcement } from './announcement.ts';
 import { addPathSet, findResult, GET_SETS, type ListName, listPathSets, PUT_SET } from './lists.ts';
 
 const PROTOBUF = ['content-type', 'application/x-protobuf', 'cache-control', 'no-cache'];
@@ -31,7 +32,7 @@ export const pathSets: Adapter = {
       case 'HEAD': {
         const asked = find === null ? undefined : decodeFind(find);
         const body = asked ? await findResult(exchange, name, asked) : await listPathSets(exchange, name);
-        return exchange.answer(200, PROTOBUF, body);
+        return exchange.answer(200, [...PROTOBUF, ...announcement(exchange)], body);
       }
       case 'PUT':
         await addPathSet(exchange, name, parseHash(query.get('set') ?? ''));

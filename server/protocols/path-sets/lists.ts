@@ -36,10 +36,11 @@ export const PUT_SET = all('results:write');
  * An encoded ListPathSetsResponse. Empty if there are no sets. All sets of the own namespace come first, then
  * all of the next one that the identity reads.
  */
-export async function listPathSets(
-  { store, server: { metrics } }: RequestContext,
-  { namespace, key }: ListName,
-): Promise<Buffer> {
+export async function listPathSets(request: RequestContext, { namespace, key }: ListName): Promise<Buffer> {
+  const {
+    store,
+    server: { metrics },
+  } = request;
   const entries: ListEntry[] = [];
   for await (const { bytes } of store.results.everywhere(listAddress(namespace, key)))
     entries.push(...decodeList(bytes));
@@ -54,6 +55,8 @@ export async function listPathSets(
     sets.push(bytes);
   }
   metrics.lookedUp('path-sets', sets.length > 0);
+  /* A client that gets no set looks nothing up. */
+  if (sets.length === 0) request.lookedUp('ac', 'assay', false, { namespace, key });
   const answer = Buffer.from(ListPathSetsResponse.encode({ mark: LIST_MARK, sets }).finish());
   metrics.sent(answer.length);
   return answer;
@@ -115,14 +118,14 @@ export async function findResult(
   for (const { set, key } of parsed) {
     const result = await store.results.get({ namespace: name.namespace, key });
     if (!result) continue;
-    metrics.lookedUp('ac', true);
+    request.lookedUp('ac', 'assay', true, { namespace: name.namespace, key: name.key });
     markUsed(request, name, set);
     const blobs = await selectBlobs(request, result.bytes, inlinedBytes);
     const answer = appendBlobs({ result: result.bytes, blobs });
     metrics.sent(answer.length);
     return encodeFound(key, answer);
   }
-  metrics.lookedUp('ac', false);
+  request.lookedUp('ac', 'assay', false, { namespace: name.namespace, key: name.key });
   return encodeFound('', Buffer.alloc(0));
 }
 

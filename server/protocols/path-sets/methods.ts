@@ -10,12 +10,13 @@ import {
 } from '../../../core/proto/generated/assay.ts';
 import { FIND_RESULT, FLAT } from '../../../core/request-shapes.ts';
 import { type Methods, service, singleRequest } from '../../grpc/method.ts';
+import { announcement } from './announcement.ts';
 import { addPathSet, findResult, GET_SETS, type ListName, listPathSets, PUT_SET } from './lists.ts';
 
 const NOTHING = new Uint8Array(0);
 
 const list = singleRequest(ListPathSetsRequest, FLAT, async (request, call) => {
-  call.answer(await listPathSets(call, nameOf(request)));
+  call.answer(await listPathSets(call, nameOf(request)), announcement(call));
 });
 
 const find = singleRequest(FindResultRequest, FIND_RESULT, async (request, call) => {

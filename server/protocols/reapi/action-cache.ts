@@ -22,7 +22,7 @@ export async function getActionResult(call: Call): Promise<void> {
   const query = readResultQuery(await call.message());
   const address = { namespace: instanceOf(query), key: query.action.hash };
   const result = await store.results.get(address);
-  metrics.lookedUp('ac', result !== undefined);
+  call.lookedUp('ac', 'grpc', result !== undefined, address);
   if (!result) throw MISS;
   const bytes =
     asksForContent(query) && store.identity.rights.has('blobs:read')

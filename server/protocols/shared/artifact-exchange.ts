@@ -33,13 +33,10 @@ export async function sendArtifact(
   address: ResultAddress,
   how: SendOptions,
 ): Promise<void> {
-  const {
-    store,
-    server: { metrics },
-  } = exchange;
+  const { store } = exchange;
   const artifact = await findArtifact(store, address);
   const blob = artifact && (await store.blobs.get(artifact.digest.hash));
-  metrics.lookedUp(how.protocol, blob !== undefined);
+  exchange.lookedUp(how.protocol, how.protocol, blob !== undefined, address);
   if (!blob) return exchange.answerMiss();
   if (how.verifyFirst && exchange.method === 'GET') await verifyWhole(exchange, blob);
   const described = how.describe?.(artifact.attributes) ?? [];

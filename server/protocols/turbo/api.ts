@@ -57,12 +57,9 @@ async function endpoints(app: FastifyInstance): Promise<void> {
   );
 }
 
-async function describe(
-  { store, server: { metrics } }: RequestContext,
-  address: ResultAddress,
-): Promise<object | null> {
-  const artifact = await findArtifact(store, address);
-  metrics.lookedUp('turbo', artifact !== undefined);
+async function describe(request: RequestContext, address: ResultAddress): Promise<object | null> {
+  const artifact = await findArtifact(request.store, address);
+  request.lookedUp('turbo', 'turbo', artifact !== undefined, address);
   if (!artifact) return null;
   const { 'x-artifact-duration': duration, 'x-artifact-tag': tag } = artifact.attributes;
   return {

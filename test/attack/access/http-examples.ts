@@ -13,6 +13,8 @@ export interface HttpExample {
   readonly credential?: 'header' | 'bare' | 'query' | 'signature' | 'signed-url';
   /** The method by which main stores what the address names. */
   readonly storedBy?: 'PUT' | 'POST';
+  /** Its answer counts requests, so that no two are the same. Only its status and its marks are compared. */
+  readonly isLive?: true;
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -145,6 +147,16 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
     { path: '/api/v1/runs?branch=main&limit=1' },
   ],
   'fastify /api/v1/runs/:id': [{ path: `/api/v1/runs/${runBy('main')}` }],
+  'fastify /api/v1/now': [{ path: '/api/v1/now', isLive: true }],
+  'fastify /api/v1/tail': [{ path: '/api/v1/tail', isLive: true }],
+  'fastify /api/v1/figures': [{ path: '/api/v1/figures?from=2026-11-17', isLive: true }],
+  'fastify /api/v1/storage': [{ path: '/api/v1/storage', isLive: true }],
+  'fastify /api/v1/setup': [{ path: '/api/v1/setup', isLive: true }],
+  'fastify /api/v1/hermeticity': [{ path: '/api/v1/hermeticity?days=90', isLive: true }],
+  'fastify /api/v1/actions/:key': [{ path: `/api/v1/actions/${KEY.hash}` }],
+  'fastify /api/v1/actions/:key/difference': [
+    { path: `/api/v1/actions/${KEY.hash}/difference?to=${DIGESTS.small.hash}` },
+  ],
   'fastify /api/v1/misses': [{ path: '/api/v1/misses?days=90' }],
   'fastify /auth/token': [
     {

@@ -1,0 +1,69 @@
+// The counts of one namespace in one minute or hour, and their JSON in the history.
+import { emptyLatency } from './latency.ts';
+
+export class Counters {
+  requests = 0;
+  errors = 0;
+  savedMs = 0;
+  runs = 0;
+  received = 0;
+  sent = 0;
+  readonly latency = emptyLatency();
+  /** Hits and misses of results by tool. */
+  readonly tools = new Map<string, [hits: number, misses: number]>();
+
+  lookedUp(tool: string, found: boolean): void {
+    const counts = this.tools.get(tool) ?? [0, 0];
+    counts[found ? 0 : 1]++;
+    this.tools.set(tool, counts);
+  }
+
+  add(other: Counters): void {
+    this.requests += other.requests;
+    this.errors += other.errors;
+    this.savedMs += other.savedMs;
+    this.runs += other.runs;
+    this.received += other.received;
+    this.sent += other.sent;
+    for (const [at, count] of other.latency.entries()) this.latency[at] = (this.latency[at] ?? 0) + count;
+    for (const [tool, [hits, misses]] of other.tools) {
+      const own = this.tools.get(tool) ?? [0, 0];
+      this.tools.set(tool, [own[0] + hits, own[1] + misses]);
+    }
+  }
+
+  get hits(): number {
+    return this.#sum(0);
+  }
+
+  get misses(): number {
+    return this.#sum(1);
+  }
+
+  #sum(at: 0 | 1): number {
+    let sum = 0;
+    for (const counts of this.tools.values()) sum += counts[at];
+    return sum;
+  }
+
+  /** Short, because there is one for each minute. */
+  toJSON(): StoredCounters {
+    const { requests, errors, savedMs, runs, received, sent, latency, tools } = this;
+    return { n: [requests, errors, savedMs, runs, received, sent], l: latency, t: [...tools] };
+  }
+
+  static from({ n, l, t }: StoredCounters): Counters {
+    const counters = new Counters();
+    const [requests = 0, errors = 0, savedMs = 0, runs = 0, received = 0, sent = 0] = n;
+    Object.assign(counters, { requests, errors, savedMs, runs, received, sent });
+    for (const [at, count] of l.entries()) counters.latency[at] = count;
+    for (const [tool, counts] of t) counters.tools.set(tool, counts);
+    return counters;
+  }
+}
+
+export interface StoredCounters {
+  readonly n: readonly number[];
+  readonly l: readonly number[];
+  readonly t: readonly (readonly [string, [number, number]])[];
+}

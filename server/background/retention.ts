@@ -1,0 +1,60 @@
+// Background job: removes old documents of the history, and the oldest ones if the history takes too much.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { History } from '../../store/history.ts';
+import { STORE } from '../../store/limits.ts';
+import { DASHBOARD } from '../limits.ts';
+
+/** How long each kind is kept. */
+export const KEPT_MS: Readonly<Record<string, number>> = {
+  run: DASHBOARD.keptMs,
+  'run-details': DASHBOARD.keptMs,
+  'run-lookups': DASHBOARD.keptMs,
+  misses: DASHBOARD.keptMs,
+  step: DASHBOARD.keptMs,
+  denied: DASHBOARD.keptMs,
+  hour: DASHBOARD.keptMs,
+  minute: DASHBOARD.minutesKeptMs,
+  node: DASHBOARD.minutesKeptMs,
+};
+
+/** The largest first: what a full history loses. */
+const SHORTENED = ['run-lookups', 'run-details', 'misses', 'run'];
+const DAY = 24 * 60 * 60 * 1000;
+
+export interface Retention {
+  readonly history: History;
+  /** The limit of the whole store. */
+  readonly limit: () => number;
+  readonly now?: () => number;
+}
+
+/** Resolves soon after `signal` aborts. */
+export async function keepRetention(retention: Retention, log: Logger, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await removeOld(retention, signal);
+    } catch (error) {
+      log.error({ err: error }, 'could not remove old documents of the history');
+    }
+    await pause(DASHBOARD.retentionMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+export async function removeOld(
+  { history, limit, now = Date.now }: Retention,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const [kind, keptMs] of Object.entries(KEPT_MS))
+    await removeBefore(history, kind, now() - keptMs, signal);
+  const most = Math.min(DASHBOARD.historyBytes, limit() * DASHBOARD.historyShare);
+  for (let days = DASHBOARD.maxDays - 1; days >= 1 && !signal.aborted; days--) {
+    if ((await history.usedBytes()) <= most) return;
+    for (const kind of SHORTENED) await removeBefore(history, kind, now() - days * DAY, signal);
+  }
+}
+
+async function removeBefore(history: History, kind: string, at: number, signal: AbortSignal): Promise<void> {
+  const most = STORE.historyBatch;
+  while (!signal.aborted && (await history.removeBefore(kind, at, most)) === most) await pause(0);
+}

@@ -1,0 +1,279 @@
+// One action: its command, inputs, result, facts and log, as the reader's token may see them.
+// Values of variables are left out: one of them may be a secret.
+import { type Digest, digestOf, type Hash, parseDigest } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { decodeEvidence, evidenceStatusOf } from '../../../core/evidence.ts';
+import { receiptOf } from '../../../core/metadata/receipt.ts';
+import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { decodePathSet, MACHINE, type PathSet, resultKey } from '../../../core/path-set.ts';
+import { type ActionResult, Directory } from '../../../core/proto/generated/reapi.ts';
+import { decodeResult } from '../../../core/result.ts';
+import { decodeTree } from '../../../core/tree.ts';
+import { readAction } from '../../../store/actions/stored-action.ts';
+import type { History } from '../../../store/history.ts';
+import { readBlob } from '../../../store/shared/read-blob.ts';
+import type { Blobs, StoredResult } from '../../../store/store.ts';
+import type { ScopedStore } from '../../access/scoped-store.ts';
+import { DASHBOARD } from '../../limits.ts';
+import { decodeList, listAddress } from '../../protocols/path-sets/list-record.ts';
+import type { Action, ActionDifference, ActionResultDetails, FileRow, LogText } from '../api/types.ts';
+import { contentOf } from '../documents.ts';
+import { causeOf, differencesWithin, sentenceOf } from '../runs/explain-misses.ts';
+import type { StoredDetails } from '../runs/run-documents.ts';
+
+/** Runs that are searched for steps with the same key, and rows that are shown. */
+const SEARCHED_RUNS = 200;
+const LISTED_RUNS = 20;
+
+export async function showAction(
+  store: ScopedStore,
+  history: History,
+  key: Hash,
+  namespace: string,
+): Promise<Action> {
+  const { command, platform, inputRoot } = await unlessGone(() => readAction(key, store.blobs));
+  const properties = [...platform].map(([name, value]) => ({ name, value }));
+  const isTool = ({ name }: { readonly name: string }) => /^(tool|program):/.test(name);
+  const inputs = new FileList();
+  await inputs.addBelow(inputRoot.hash, '', store.blobs);
+  const found = await findResult(store, requestedIn(namespace, store), key);
+  const where = (path: string) => [command.workingDirectory, path].filter(Boolean).join('/');
+  return {
+    key,
+    namespace,
+    command: command.arguments,
+    workingDirectory: command.workingDirectory,
+    variables: command.environmentVariables.map(({ name }) => name),
+    platform: properties.filter((one) => !isTool(one)),
+    tools: properties
+      .filter(isTool)
+      .map(({ name, value }) => ({ name: name.replace(/^(tool|program):/, ''), value })),
+    inputs: inputs.rows,
+    moreInputs: inputs.more,
+    declaredOutputs: command.outputPaths.map(where),
+    ...(found && { result: await detailsOf(found, store.blobs, where) }),
+    ...(await runsWith(history, store.readable, key)),
+  };
+}
+
+export async function compareActions(store: ScopedStore, from: Hash, to: Hash): Promise<ActionDifference> {
+  await unlessGone(() => readAction(from, store.blobs));
+  await unlessGone(() => readAction(to, store.blobs));
+  const found = await differencesWithin(from, to, store.blobs);
+  return {
+    from,
+    to,
+    differences: found
+      .slice(0, DASHBOARD.listedFiles)
+      .map((difference) => ({ text: sentenceOf(difference), cause: causeOf(difference) })),
+  };
+}
+
+async function unlessGone<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch {
+    throw new AssayError('ASSAY_NOT_FOUND', 'the server has no action with this key, or no longer all of it');
+  }
+}
+
+/** A page names a namespace as a run shows it; a request names it below the one of its token. */
+function requestedIn(namespace: string, store: ScopedStore): Namespace {
+  const bases = store.readable ?? [];
+  const base = bases.find((one) => namespace === one || namespace.startsWith(`${one}/`));
+  return parseNamespace(base === undefined ? namespace : namespace.slice(base.length + 1));
+}
+
+interface FoundResult {
+  readonly stored: StoredResult;
+  readonly set: PathSet;
+}
+
+/** Follows the states that the path sets recorded: nobody's files are compared here. */
+async function findResult(
+  store: ScopedStore,
+  namespace: Namespace,
+  key: Hash,
+): Promise<FoundResult | undefined> {
+  const direct = await store.results.get({ namespace, key });
+  if (direct) return { stored: direct, set: [] };
+  for await (const { bytes } of store.results.everywhere(listAddress(namespace, key))) {
+    for (const { set: digest } of decodeList(bytes)) {
+      const set = await pathSetAt(digest, store.blobs);
+      if (!set) continue;
+      const at = resultKey(key, set, ({ state }) => state);
+      const stored = await store.results.get({ namespace, key: at.hash });
+      if (stored) return { stored, set };
+    }
+  }
+  return undefined;
+}
+
+async function pathSetAt({ hash }: Digest, blobs: Blobs): Promise<PathSet | undefined> {
+  try {
+    return decodePathSet(await readBlob(hash, blobs));
+  } catch {
+    return undefined;
+  }
+}
+
+async function detailsOf(
+  { stored, set }: FoundResult,
+  blobs: Blobs,
+  where: (path: string) => string,
+): Promise<ActionResultDetails> {
+  const result = decodeResult(stored.bytes);
+  const metadata = result.executionMetadata;
+  const evidence = decodeEvidence(metadata?.auxiliaryMetadata ?? []);
+  const commandMs = durationOf(metadata);
+  const outputs = await outputsOf(result, blobs, where);
+  const { writer } = stored;
+  const { at, where: place, commit, assay } = receiptOf(result);
+  return {
+    exitCode: result.exitCode,
+    ...(commandMs !== undefined && { commandMs }),
+    outputs: outputs.rows,
+    moreOutputs: outputs.more,
+    stdout: await logText(result.stdoutDigest && parseDigest(result.stdoutDigest), result.stdoutRaw, blobs),
+    stderr: await logText(result.stderrDigest && parseDigest(result.stderrDigest), result.stderrRaw, blobs),
+    status: evidenceStatusOf(evidence),
+    facts: set.map(({ root, path, names, state, note }) => ({
+      what: factText(root, path, names),
+      state,
+      why: note,
+    })),
+    findings: (evidence?.findings ?? []).slice(0, DASHBOARD.listedFindings),
+    receipt: {
+      ...(at !== undefined && { at }),
+      ...(place !== undefined && { where: place }),
+      ...(commit !== undefined && { commit }),
+      ...(assay !== undefined && { assay }),
+    },
+    ...(writer && {
+      writer: { name: writer.name, protocol: writer.via, at: new Date(writer.at).toISOString() },
+    }),
+  };
+}
+
+function durationOf(metadata: ActionResult['executionMetadata']): number | undefined {
+  const { executionStartTimestamp: start, executionCompletedTimestamp: end } = metadata ?? {};
+  if (!start || !end) return undefined;
+  return Math.round((end.seconds - start.seconds) * 1000 + (end.nanos - start.nanos) / 1e6);
+}
+
+function factText(root: string, path: string, names: boolean): string {
+  if (root === MACHINE) return `${path} of the machine`;
+  const place = root === '' ? `/${path}` : root === 'workspace' ? path || '.' : `${root}/${path}`;
+  return names ? `the names in ${place}` : place;
+}
+
+/** The end of a log, if the server has it. */
+async function logText(digest: Digest | undefined, raw: Buffer, blobs: Blobs): Promise<LogText> {
+  const size = digest?.size ?? raw.length;
+  const isCut = size > DASHBOARD.shownLogBytes;
+  if (!digest || digest.hash === digestOf(raw).hash)
+    return { bytes: size, text: raw.subarray(-DASHBOARD.shownLogBytes).toString('utf8'), isCut };
+  try {
+    const blob = await blobs.get(digest.hash);
+    if (!blob) return { bytes: size, isCut: false };
+    const offset = Math.max(0, size - DASHBOARD.shownLogBytes);
+    const pieces: Buffer[] = [];
+    if (blob.bytes) pieces.push(blob.bytes.subarray(offset));
+    else for await (const piece of blob.chunks(offset)) pieces.push(Buffer.from(piece));
+    return { bytes: size, text: Buffer.concat(pieces).toString('utf8'), isCut };
+  } catch {
+    return { bytes: size, isCut: false };
+  }
+}
+
+/** A bounded list of files. */
+class FileList {
+  readonly rows: FileRow[] = [];
+  more = 0;
+
+  add(row: FileRow): void {
+    if (this.rows.length < DASHBOARD.listedFiles) this.rows.push(row);
+    else this.more++;
+  }
+
+  /** A folder that is gone is left out. What lies in folders beyond the bound is not counted. */
+  async addBelow(hash: Hash, at: string, blobs: Blobs): Promise<void> {
+    if (this.more > 0) return;
+    const folder = await readDirectory(hash, blobs);
+    if (!folder) return;
+    const path = (name: string) => (at === '' ? name : `${at}/${name}`);
+    for (const { name, digest } of folder.files)
+      this.add({ path: path(name), ...(digest && { size: digest.sizeBytes, hash: digest.hash }) });
+    for (const { name, target } of folder.symlinks) this.add({ path: path(name), target });
+    for (const { name, digest } of folder.directories)
+      if (digest) await this.addBelow(parseDigest(digest).hash, path(name), blobs);
+  }
+}
+
+async function readDirectory(hash: Hash, blobs: Blobs): Promise<Directory | undefined> {
+  try {
+    return Directory.decode(await readBlob(hash, blobs));
+  } catch {
+    return undefined;
+  }
+}
+
+async function outputsOf(
+  result: ActionResult,
+  blobs: Blobs,
+  where: (path: string) => string,
+): Promise<FileList> {
+  const list = new FileList();
+  for (const { path, digest } of result.outputFiles)
+    list.add({ path: where(path), ...(digest && { size: digest.sizeBytes, hash: digest.hash }) });
+  for (const { path, target } of result.outputSymlinks) list.add({ path: where(path), target });
+  for (const { path, treeDigest } of result.outputDirectories) {
+    const tree = treeDigest && (await treeAt(parseDigest(treeDigest).hash, blobs));
+    for (const entry of tree ?? []) {
+      const at = where(`${path}/${entry.path}`);
+      if (entry.kind === 'file') list.add({ path: at, size: entry.digest.size, hash: entry.digest.hash });
+      else if (entry.kind === 'symlink') list.add({ path: at, target: entry.target });
+    }
+  }
+  return list;
+}
+
+async function treeAt(hash: Hash, blobs: Blobs): Promise<ReturnType<typeof decodeTree> | undefined> {
+  try {
+    return decodeTree(await readBlob(hash, blobs));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Among the newest runs: the steps with this key, and other keys of those steps. */
+async function runsWith(
+  history: History,
+  readable: readonly Namespace[] | undefined,
+  key: string,
+): Promise<Pick<Action, 'runs' | 'others'>> {
+  const { documents } = await history.page({
+    kind: 'run-details',
+    namespaces: readable,
+    limit: SEARCHED_RUNS,
+  });
+  const seen = documents.flatMap((document) =>
+    (contentOf<StoredDetails>(document)?.steps ?? []).map((step) => ({
+      step,
+      run: document.id,
+      at: new Date(document.at).toISOString(),
+    })),
+  );
+  const same = seen.filter(({ step }) => step.key === key);
+  const names = new Set(same.map(({ step }) => step.step));
+  const others = new Map<string, Action['others'][number]>();
+  for (const { step, at } of seen)
+    if (step.key !== undefined && step.key !== key && names.has(step.step) && !others.has(step.key))
+      others.set(step.key, { key: step.key, at, step: step.step });
+  return {
+    runs: same
+      .slice(0, LISTED_RUNS)
+      .map(({ step, run, at }) => ({ run, step: step.step, at, outcome: step.outcome })),
+    others: [...others.values()].slice(0, LISTED_RUNS),
+  };
+}

@@ -1,0 +1,56 @@
+// Figures over time and their totals, from the counters that the server keeps.
+
+import type { History } from '../../../store/history.ts';
+import type { Counters } from '../../activity/counters.ts';
+import { HOUR, MINUTE } from '../../activity/figures.ts';
+import { quantile } from '../../activity/latency.ts';
+import type { ServerContext } from '../../context.ts';
+import type { Figures, Totals } from '../api/types.ts';
+import type { Readable } from '../runs/runs.ts';
+
+export const DAY = 24 * HOUR;
+
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** `isWhole`: the reader sees the whole server; bytes are not counted by namespace. */
+export function totalsOf(counters: readonly Counters[], isWhole: boolean): Totals {
+  const sum = (read: (one: Counters) => number) => counters.reduce((total, one) => total + read(one), 0);
+  const hits = sum((one) => one.hits);
+  const misses = sum((one) => one.misses);
+  return {
+    hits,
+    misses,
+    ...(hits + misses > 0 && { hitRate: hits / (hits + misses) }),
+    savedMs: sum((one) => one.savedMs),
+    runs: sum((one) => one.runs),
+    ...(isWhole && { bytesReceived: sum((one) => one.received), bytesSent: sum((one) => one.sent) }),
+    requests: sum((one) => one.requests),
+    errors: sum((one) => one.errors),
+  };
+}
+
+/** Minutes for three hours, ten minutes for a day, hours for more. */
+export async function figuresIn(
+  { activity }: ServerContext,
+  history: History,
+  readable: Readable,
+  { from, to }: Span,
+): Promise<Figures> {
+  const stepMs = to - from <= 3 * HOUR ? MINUTE : to - from <= DAY ? 10 * MINUTE : HOUR;
+  const first = Math.floor(from / stepMs) * stepMs;
+  const counters = await activity.figures.read(history, readable, { from, to, stepMs });
+  const points = counters.map((one, at) => {
+    const median = quantile(one.latency, 0.5);
+    const p99 = quantile(one.latency, 0.99);
+    return {
+      at: new Date(first + at * stepMs).toISOString(),
+      ...totalsOf([one], readable === undefined),
+      ...(median !== undefined && { medianMs: median }),
+      ...(p99 !== undefined && { p99Ms: p99 }),
+    };
+  });
+  return { stepMs, points };
+}

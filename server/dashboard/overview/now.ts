@@ -1,0 +1,87 @@
+// Now: one sentence of health, today beside the same weekday before, and what needs attention.
+import { VERSION } from '../../../core/version.ts';
+import type { History } from '../../../store/history.ts';
+import { type Identity, seesWholeServer } from '../../access/identity.ts';
+import { HOUR } from '../../activity/figures.ts';
+import type { ServerContext } from '../../context.ts';
+import type { Now, Totals, Warning } from '../api/types.ts';
+import { listRuns, type Readable } from '../runs/runs.ts';
+import { DAY, figuresIn, totalsOf } from './figures.ts';
+import { tokensOf } from './storage.ts';
+
+const NEWEST_RUNS = 10;
+const NEARLY_FULL = 0.97;
+const WEEK = 7 * DAY;
+
+export async function nowAnswer(
+  server: ServerContext,
+  history: History,
+  identity: Identity,
+  readable: Readable,
+): Promise<Now> {
+  const now = Date.now();
+  const { activity } = server;
+  activity.countBytes();
+  const midnight = Math.floor(now / DAY) * DAY;
+  const isWhole = readable === undefined;
+  const read = (from: number, to: number) =>
+    activity.figures.read(history, readable, { from, to, stepMs: HOUR });
+  const today = totalsOf(await read(midnight, now), isWhole);
+  const weekBefore = totalsOf(await read(midnight - WEEK, now - WEEK), isWhole);
+  const warnings = warningsOf(server, identity, today);
+  return {
+    at: new Date(now).toISOString(),
+    version: VERSION,
+    health: healthOf(server, warnings, today),
+    today,
+    weekBefore,
+    warnings,
+    tail: activity.tail.read(readable),
+    figures: await figuresIn(server, history, readable, { from: now - DAY, to: now }),
+    newestRuns: (await listRuns(history, readable, { limit: NEWEST_RUNS })).runs,
+  };
+}
+
+function healthOf(server: ServerContext, warnings: readonly Warning[], { hitRate }: Totals): Now['health'] {
+  const fault = server.wholeStore.fault?.(!server.readOnly);
+  if (fault !== undefined)
+    return { status: 'fault', sentence: 'The server answers, but its store has a fault.' };
+  const [first, ...more] = warnings;
+  if (first) {
+    const others = more.length === 0 ? '' : ` ${more.length} more need attention.`;
+    return { status: 'warning', sentence: `The server works. ${first.text}${others}` };
+  }
+  const rate = hitRate === undefined ? '' : ` ${Math.round(hitRate * 100)} % of today’s lookups were hits.`;
+  return { status: 'good', sentence: `All is well.${rate}` };
+}
+
+function warningsOf(server: ServerContext, identity: Identity, { errors }: Totals): Warning[] {
+  const warnings: Warning[] = [];
+  const { info, readOnly, wholeStore } = server;
+  if (seesWholeServer(identity)) {
+    const fault = wholeStore.fault?.(!readOnly);
+    if (fault !== undefined)
+      warnings.push({
+        text: `The store has a fault: ${fault}.`,
+        whatToDo: 'See the server’s log, and check the disk.',
+      });
+    const { space } = info;
+    if (space && space.used() > NEARLY_FULL * space.limit)
+      warnings.push({
+        text: 'The store is full: entries that builds still need may be evicted.',
+        whatToDo: 'Raise --max-size, or see Storage for what fills it.',
+      });
+  }
+  if (errors > 0)
+    warnings.push({
+      text: `${errors} ${errors === 1 ? 'request' : 'requests'} of today ended with an error of the server.`,
+      whatToDo: 'The server’s log says why.',
+    });
+  const ending = tokensOf(server, identity).filter(({ expiresSoon }) => expiresSoon);
+  if (ending.length > 0)
+    warnings.push({
+      text: `${ending.length === 1 ? `The token ${ending[0]?.name} ends` : `${ending.length} tokens end`} soon.`,
+      whatToDo: 'Make a new one with `assay token`, and change it where it is used.',
+    });
+  return warnings;
+}

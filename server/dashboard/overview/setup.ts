@@ -1,0 +1,77 @@
+// Set up: for each tool what to write, and whether the server has seen it.
+import type { History } from '../../../store/history.ts';
+import { HOUR } from '../../activity/figures.ts';
+import type { ServerContext } from '../../context.ts';
+import type { Setup, ToolSetup } from '../api/types.ts';
+import type { Readable } from '../runs/runs.ts';
+import { type Address, TOOLS } from '../setup/tools.ts';
+import { DAY } from './figures.ts';
+
+/** How each tool of the page is counted: the names that it may have (activity/caller.ts), and its protocols. */
+const SEEN_AS: Readonly<
+  Record<string, { readonly tools: readonly string[]; readonly protocols?: readonly string[] }>
+> = {
+  'assay run': { tools: ['assay'] },
+  'Bazel, gRPC': { tools: ['bazel'], protocols: ['grpc'] },
+  'Bazel, HTTP': { tools: ['bazel', 'http'], protocols: ['http'] },
+  'Bazel, persistent worker': { tools: ['assay'] },
+  moon: { tools: ['moon'] },
+  recc: { tools: ['recc'] },
+  BuildStream: { tools: ['buildstream', 'buildbox'] },
+  ccache: { tools: ['ccache'] },
+  'sccache, S3': { tools: ['s3', 'sccache'], protocols: ['s3'] },
+  'sccache, WebDAV': { tools: ['webdav', 'sccache'], protocols: ['webdav'] },
+  Gradle: { tools: ['gradle'] },
+  Go: { tools: ['assay'] },
+  Turborepo: { tools: ['turbo'] },
+  Nx: { tools: ['nx'] },
+  Rush: { tools: ['rush'] },
+  'lage, backfill': { tools: ['azure', 'lage'] },
+  'GitHub Actions cache': { tools: ['actions'] },
+  wireit: { tools: ['actions'] },
+};
+
+export async function setupAnswer(
+  server: ServerContext,
+  history: History,
+  readable: Readable,
+  address: Address,
+): Promise<Setup> {
+  const now = Date.now();
+  const midnight = Math.floor(now / DAY) * DAY;
+  const counters = await server.activity.figures.read(history, readable, {
+    from: midnight,
+    to: now,
+    stepMs: HOUR,
+  });
+  const requests = new Map<string, number>();
+  for (const { tools } of counters)
+    for (const [tool, [hits, misses]] of tools) requests.set(tool, (requests.get(tool) ?? 0) + hits + misses);
+  return {
+    address: `${address.isTls ? 'https' : 'http'}://${address.host}`,
+    needsToken: address.needsToken,
+    tools: TOOLS.map(({ name, snippet }): ToolSetup => {
+      const { tools = [], protocols } = SEEN_AS[name] ?? {};
+      /* The times are those of the whole server. */
+      const seen = readable === undefined ? lastSeen(server, tools, protocols) : undefined;
+      return {
+        name,
+        snippet: snippet(address),
+        ...(seen !== undefined && { lastRequestAt: new Date(seen).toISOString() }),
+        requestsToday: tools.reduce((sum, tool) => sum + (requests.get(tool) ?? 0), 0),
+      };
+    }),
+  };
+}
+
+function lastSeen(
+  { activity }: ServerContext,
+  tools: readonly string[],
+  protocols: readonly string[] | undefined,
+): number | undefined {
+  const times = [...activity.seen].flatMap(([name, at]) => {
+    const [tool = '', protocol = ''] = name.split('/');
+    return tools.includes(tool) && (protocols?.includes(protocol) ?? true) ? at : [];
+  });
+  return times.length === 0 ? undefined : Math.max(...times);
+}

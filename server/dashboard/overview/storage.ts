@@ -1,0 +1,117 @@
+// Storage and trust: what fills the store, who writes where, who was refused, which tokens end soon.
+import { isAtOrBelow, type Namespace } from '../../../core/namespace.ts';
+import type { History } from '../../../store/history.ts';
+import { type Identity, seesWholeServer } from '../../access/identity.ts';
+import type { ServerContext } from '../../context.ts';
+import { DASHBOARD } from '../../limits.ts';
+import type { DeniedWrite, NamespaceRow, NodeRow, Storage, TokenRow, UsageRow } from '../api/types.ts';
+import { contentOf } from '../documents.ts';
+import type { Readable } from '../runs/runs.ts';
+import type { NamespaceUsage, Surveyed } from './survey.ts';
+
+const LISTED = 100;
+const LISTED_WRITERS = 10;
+
+export async function storageAnswer(
+  server: ServerContext,
+  history: History,
+  identity: Identity,
+  readable: Readable,
+  surveyed: Surveyed | undefined,
+): Promise<Storage> {
+  const namespaces = [...(surveyed?.namespaces ?? [])].filter(([name]) => readable?.includes(name) ?? true);
+  const { space } = server.info;
+  return {
+    ...(seesWholeServer(identity) && space && { store: spaceOf(space, server) }),
+    ...(surveyed && { countedAt: new Date(surveyed.at).toISOString() }),
+    teams: largest(sumsOf(namespaces.map(([name, usage]) => [teamOf(name), usage]))),
+    tools: largest(sumsOf(namespaces.flatMap(([, { tools }]) => [...tools]))),
+    namespaces: namespaces
+      .map(([name, usage]) => rowOf(name, usage))
+      .sort((a, b) => b.results - a.results)
+      .slice(0, LISTED),
+    deniedWrites: await deniedWrites(history, readable),
+    tokens: tokensOf(server, identity),
+    nodes: seesWholeServer(identity) ? await nodesOf(server, history) : [],
+  };
+}
+
+function spaceOf(
+  { used, limit }: { used(): number; readonly limit: number },
+  { metrics }: ServerContext,
+): NonNullable<Storage['store']> {
+  return {
+    usedBytes: used(),
+    ...(Number.isFinite(limit) && { limitBytes: limit }),
+    evictedBytes: metrics.evictedBytes,
+  };
+}
+
+/** The first part of a namespace. */
+function teamOf(namespace: Namespace): string {
+  return namespace.split('/', 1)[0] || '(none)';
+}
+
+function sumsOf(parts: readonly (readonly [string, { readonly results: number; readonly bytes: number }])[]) {
+  const sums = new Map<string, { results: number; bytes: number }>();
+  for (const [name, { results, bytes }] of parts) {
+    const known = sums.get(name) ?? { results: 0, bytes: 0 };
+    sums.set(name, { results: known.results + results, bytes: known.bytes + bytes });
+  }
+  return sums;
+}
+
+function largest(
+  sums: ReadonlyMap<string, { readonly results: number; readonly bytes: number }>,
+): UsageRow[] {
+  return [...sums]
+    .map(([name, { results, bytes }]) => ({ name, results, bytes }))
+    .sort((a, b) => b.bytes - a.bytes)
+    .slice(0, LISTED);
+}
+
+function rowOf(namespace: Namespace, { results, writers, lastWriteAt }: NamespaceUsage): NamespaceRow {
+  const busiest = [...writers].sort((a, b) => b[1] - a[1]).slice(0, LISTED_WRITERS);
+  return {
+    namespace,
+    results,
+    writers: busiest.map(([name]) => name),
+    ...(lastWriteAt !== undefined && { lastWriteAt: new Date(lastWriteAt).toISOString() }),
+  };
+}
+
+async function deniedWrites(history: History, readable: Readable): Promise<DeniedWrite[]> {
+  const { documents } = await history.page({ kind: 'denied', namespaces: readable, limit: LISTED });
+  return documents.flatMap((document) => contentOf<DeniedWrite>(document) ?? []);
+}
+
+/** Only an admin sees the tokens of others, at and below its own namespace. */
+export function tokensOf({ access }: ServerContext, identity: Identity, now = Date.now()): TokenRow[] {
+  const isAdmin = identity.rights.has('admin');
+  return access
+    .listed()
+    .filter(({ name, namespace }) =>
+      isAdmin ? isAtOrBelow(namespace, identity.namespace) : name === identity.name,
+    )
+    .map(({ name, namespace, rights, expiresAt }) => ({
+      name,
+      namespace,
+      rights: [...rights],
+      ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
+      expiresSoon: expiresAt !== undefined && expiresAt - now < DASHBOARD.expiresSoonMs,
+    }))
+    .sort((a, b) => ((a.expiresAt ?? '9') < (b.expiresAt ?? '9') ? -1 : 1))
+    .slice(0, DASHBOARD.listedSteps);
+}
+
+/** Those that said so in the last minutes. Empty if this is the only one. */
+async function nodesOf({ activity }: ServerContext, history: History): Promise<NodeRow[]> {
+  const from = Date.now() - 3 * DASHBOARD.announceMs;
+  const { documents } = await history.page({ kind: 'node', from, limit: LISTED });
+  const nodes = documents.flatMap((document) => {
+    const value = contentOf<{ readonly name: string }>(document);
+    const isThisOne = document.id === activity.process;
+    return value ? { name: value.name, lastSeenAt: new Date(document.at).toISOString(), isThisOne } : [];
+  });
+  return nodes.length > 1 ? nodes : [];
+}

@@ -1,0 +1,179 @@
+// What the server tells of the requests of real protocols: hits, misses, the tail, and requests as runs.
+import { expect, test } from 'vitest';
+import { digestOf } from '../../../core/digest.ts';
+import { RequestMetadata } from '../../../core/proto/generated/reapi-services.ts';
+import type { Identity } from '../../../server/access/identity.ts';
+import { callerOf } from '../../../server/activity/caller.ts';
+import type { Now, Run, Runs, Setup, Storage, Tail } from '../../../server/dashboard/api/types.ts';
+import { resultWith } from '../../store/content.ts';
+import { identity, MAIN, OTHER, sourceOf } from '../access/identities.ts';
+import { ask, testServer } from '../rig.ts';
+
+const ROOT = identity('root', { namespace: '', rights: 'read-write' });
+const METADATA = 'build.bazel.remote.execution.v2.requestmetadata-bin';
+const CCACHE_KEY = `/ccache/team/75/${'9'.repeat(30)}`;
+const key = (name: string) => digestOf(Buffer.from(name)).hash;
+
+function metadataOf(toolName: string, toolInvocationId: string): string {
+  const message = RequestMetadata.encode({
+    toolDetails: { toolName, toolVersion: '8.0.0' },
+    actionId: 'a'.repeat(64),
+    toolInvocationId,
+    correlatedInvocationsId: 'c'.repeat(200),
+    actionMnemonic: 'CppCompile',
+    targetId: '//a:b',
+    configurationId: '',
+  });
+  return Buffer.from(message.finish()).toString('base64');
+}
+
+async function served() {
+  const server = await testServer({ identities: sourceOf(MAIN, OTHER, ROOT) });
+  const as = (who: Identity) => ({ authorization: `Bearer ${who.name}` });
+  async function get<T>(who: Identity, path: string): Promise<T> {
+    const answer = await ask(`${server.url}/api/v1/${path}`, 'GET', { headers: as(who) });
+    expect([answer.status, answer.body.toString()]).toEqual([200, expect.any(String)]);
+    return JSON.parse(answer.body.toString());
+  }
+  const lookUp = async (who: Identity, path: string, headers: Record<string, string> = {}) =>
+    (await ask(server.url + path, 'GET', { headers: { ...as(who), ...headers } })).status;
+  const put = async (who: Identity, path: string, body: Buffer) =>
+    expect((await ask(server.url + path, 'PUT', { body, headers: as(who) })).status).toBe(200);
+  return { server, get, lookUp, put, as };
+}
+
+test('hits and misses are counted by tool for those who may read the namespace, and shown in the tail', async () => {
+  const { get, lookUp, put } = await served();
+  await put(MAIN, `/ac/${key('a')}`, resultWith({}));
+  await put(MAIN, CCACHE_KEY, Buffer.from('object'));
+  expect(await lookUp(MAIN, `/ac/${key('a')}`, { 'user-agent': 'bazel/8.0.0' })).toBe(200);
+  expect(await lookUp(MAIN, `/ac/${key('b')}`)).toBe(404);
+  expect(await lookUp(MAIN, CCACHE_KEY)).toBe(200);
+  expect(await lookUp(OTHER, `/ac/${key('a')}`)).toBe(404);
+  const main = await get<Now>(MAIN, 'now');
+  expect(main.today).toMatchObject({ hits: 2, misses: 1, hitRate: 2 / 3, errors: 0 });
+  expect(main.today.bytesSent).toBeUndefined();
+  expect(main.health).toEqual({
+    status: 'good',
+    sentence: 'All is well. 67 % of today’s lookups were hits.',
+  });
+  expect(main.tail.events.map(({ tool, what, namespace }) => [tool, what, namespace])).toEqual([
+    ['ccache', 'hit', 'acme/app/main/team'],
+    ['http', 'miss', 'acme/app/main'],
+    ['bazel', 'hit', 'acme/app/main'],
+    ['ccache', 'stored', 'acme/app/main/team'],
+    ['ac', 'stored', 'acme/app/main'],
+  ]);
+  expect((await get<Now>(OTHER, 'now')).today).toMatchObject({ hits: 0, misses: 1 });
+  expect((await get<Now>(OTHER, 'now')).tail.events).toHaveLength(1);
+  const whole = await get<Now>(ROOT, 'now');
+  expect(whole.today).toMatchObject({ hits: 2, misses: 2 });
+  expect(whole.today.bytesReceived).toBe(6 + resultWith({}).length);
+  expect(whole.figures.points.at(-1)).toMatchObject({ hits: 2, misses: 2, p99Ms: expect.any(Number) });
+  const { tools } = await get<Setup>(ROOT, 'setup');
+  const light = (name: string) => tools.find((tool) => tool.name === name);
+  expect(light('ccache')).toMatchObject({ requestsToday: 1, lastRequestAt: expect.any(String) });
+  expect(light('Nx')?.lastRequestAt).toBeUndefined();
+});
+
+test('the tail goes on after a position', async () => {
+  const { get, lookUp } = await served();
+  await lookUp(MAIN, `/ac/${key('a')}`);
+  const first = await get<Tail>(MAIN, 'tail');
+  expect(first.events).toHaveLength(1);
+  await lookUp(MAIN, `/ac/${key('b')}`);
+  const second = await get<Tail>(MAIN, `tail?after=${first.position}`);
+  expect(second.events.map((event) => event.key)).toEqual([key('b')]);
+  expect((await get<Tail>(MAIN, `tail?after=${second.position}`)).events).toEqual([]);
+});
+
+test('the requests of one invocation are one run, also after a restart; other invocations are others', async () => {
+  const { server, lookUp } = await served();
+  for (const [invocation, name] of [
+    ['one', 'a'],
+    ['two', 'b'],
+    ['one', 'c'],
+  ] as const)
+    await lookUp(MAIN, `/ac/${key(name)}`, { [METADATA]: metadataOf('bazel', invocation) });
+  await lookUp(OTHER, `/ac/${key('d')}`, { [METADATA]: metadataOf('bazel', 'one') });
+  await lookUp(MAIN, '/nx/v1/cache/abc');
+  await server.stop();
+  const again = await testServer({ identities: sourceOf(MAIN, OTHER, ROOT), store: server.store });
+  const answer = await ask(`${again.url}/api/v1/runs`, 'GET', { headers: { authorization: 'Bearer main' } });
+  const { runs }: Runs = JSON.parse(answer.body.toString());
+  expect(runs.map(({ tool, misses, outcome, source }) => [tool, misses, outcome, source]).sort()).toEqual([
+    ['bazel', 1, 'unknown', 'grouped'],
+    ['bazel', 2, 'unknown', 'grouped'],
+    ['nx', 1, 'unknown', 'grouped'],
+  ]);
+  const id = runs.find(({ misses }) => misses === 2)?.id;
+  const shown = await ask(`${again.url}/api/v1/runs/${id}`, 'GET', {
+    headers: { authorization: 'Bearer main' },
+  });
+  const { lookups, toolVersion }: Run = JSON.parse(shown.body.toString());
+  expect(lookups.map((event) => event.key)).toEqual([key('c'), key('a')]);
+  expect(toolVersion).toBe('8.0.0');
+});
+
+test('a denied write is shown to those who may read the namespace, after a flush', async () => {
+  const reader = identity('reader', { namespace: 'acme/app/main', rights: 'read' });
+  const server = await testServer({ identities: sourceOf(MAIN, OTHER, reader) });
+  const refused = await ask(`${server.url}/ac/${key('a')}`, 'PUT', {
+    body: resultWith({}),
+    headers: { authorization: 'Bearer reader' },
+  });
+  expect(refused.status).toBe(403);
+  await server.stop();
+  const again = await testServer({ identities: sourceOf(MAIN, OTHER, reader), store: server.store });
+  const denied = async (name: string) => {
+    const answer = await ask(`${again.url}/api/v1/storage`, 'GET', {
+      headers: { authorization: `Bearer ${name}` },
+    });
+    const storage: Storage = JSON.parse(answer.body.toString());
+    return storage.deniedWrites.map(({ identity: who, tool }) => [who, tool]);
+  };
+  expect(await denied('main')).toEqual([['reader', 'ac']]);
+  expect(await denied('other')).toEqual([]);
+});
+
+test('storage is counted by team and tool, and a token sees its own part', async () => {
+  const { get, put } = await served();
+  await put(MAIN, CCACHE_KEY, Buffer.from('object'));
+  await put(OTHER, `/gradle/cache/${'a'.repeat(32)}`, Buffer.from('a longer object'));
+  const whole = await get<Storage>(ROOT, 'storage');
+  expect(whole.teams.map(({ name, results }) => [name, results])).toEqual([
+    ['rival', 1],
+    ['acme', 1],
+  ]);
+  expect(whole.tools.map(({ name }) => name)).toEqual(['gradle', 'ccache']);
+  const own = await get<Storage>(MAIN, 'storage');
+  expect(own.namespaces).toMatchObject([{ namespace: 'acme/app/main', results: 1, writers: ['main'] }]);
+  expect(own.store).toBeUndefined();
+  expect(JSON.stringify(own)).not.toContain('rival');
+});
+
+test('metrics have durations, and lookups by tool and a bounded number of namespaces', async () => {
+  const { server, lookUp, as } = await served();
+  for (let n = 0; n < 120; n++) await lookUp(ROOT, `/team${n}/ac/${key('a')}`);
+  const { body } = await ask(`${server.url}/metrics`, 'GET', { headers: as(ROOT) });
+  const lines = body.toString().split('\n');
+  const counts = lines.filter((line) => line.startsWith('assay_results_total{'));
+  expect(counts).toContain('assay_results_total{tool="http",namespace="team7",outcome="miss"} 1');
+  expect(counts).toContain('assay_results_total{tool="http",namespace="other",outcome="miss"} 20');
+  expect(counts).toHaveLength(101);
+  expect(lines).toContain('assay_request_duration_seconds_count{route="ac"} 120');
+  expect(lines).toContain('assay_request_duration_seconds_bucket{route="ac",le="+Inf"} 120');
+});
+
+test.each([
+  [{ 'user-agent': 'Bazel/8.0 (linux)' }, { tool: 'bazel' }],
+  [{ 'user-agent': 'sccache 0.8' }, { tool: 'sccache' }],
+  [{ 'user-agent': 'Mozilla/5.0' }, { tool: 'http' }],
+  [{}, { tool: 'http' }],
+  [{ [METADATA]: metadataOf('bazel', 'i-1') }, { tool: 'bazel', version: '8.0.0', invocation: 'i-1' }],
+  [{ [METADATA]: metadataOf('made-up', '') }, { tool: 'http', version: '8.0.0' }],
+  [{ [METADATA]: '!!!' }, { tool: 'http' }],
+  [{ [METADATA]: Buffer.from('0a8080808001', 'hex').toString('base64') }, { tool: 'http' }],
+])('the caller of %j is %j', (headers, expected) => {
+  expect(callerOf(headers, 'http')).toEqual({ version: undefined, invocation: undefined, ...expected });
+});

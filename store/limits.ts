@@ -106,9 +106,6 @@ export const STORE = {
   mappedBytes: 192 * MIB,
   /** Processes that may have one store open. */
   maxReaders: 1024,
-  /** If LMDB's mutexes are destroyed, the index is opened again for this long, with pauses of at most this. */
-  openWaitMs: 10 * SECOND,
-  openPauseMs: 32,
   /** Rows that are read before others get a turn of the event loop. */
   rangeEntries: 512,
   /** How often the header is read again if the index seems damaged while another process commits. */

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach } from 'vitest';
 import { type DiskStore, type DiskStoreOptions, openDiskStore } from '../../store/open.ts';
 
-export function makeFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'assay-store-'));
+export function makeFolder(parent = tmpdir()): string {
+  return mkdtempSync(join(parent, 'assay-store-'));
 }
 
 export function removeFolder(folder: string): void {
@@ -14,7 +14,10 @@ export function removeFolder(folder: string): void {
 }
 
 /** Closes stores and removes folders after each test of the calling file. */
-export function useFolders(): { folder(): string; open(options: DiskStoreOptions): Promise<DiskStore> } {
+export function useFolders(): {
+  folder(parent?: string): string;
+  open(options: DiskStoreOptions): Promise<DiskStore>;
+} {
   const folders: string[] = [];
   const stores: DiskStore[] = [];
   afterEach(async () => {
@@ -22,8 +25,8 @@ export function useFolders(): { folder(): string; open(options: DiskStoreOptions
     for (const folder of folders.splice(0)) removeFolder(folder);
   });
   return {
-    folder() {
-      const folder = makeFolder();
+    folder(parent) {
+      const folder = makeFolder(parent);
       folders.push(folder);
       return folder;
     },

@@ -5,7 +5,7 @@
 // the commit against the version of each value (I3), so no transaction stays open meanwhile.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Database, RootDatabase } from 'lmdb';
+import { type Database, open, type RootDatabase } from 'lmdb';
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
 import { faultOf, indexFaultOf } from '../fs/faults.ts';
@@ -13,7 +13,7 @@ import { FreeSpace, freeBytes } from '../fs/free-space.ts';
 import { mappedBytes, requireAddressSpace } from '../fs/process-memory.ts';
 import { type Change, CommitQueue } from './commits.ts';
 import { DATA_FILE, refuseUnopenable } from './guard.ts';
-import { openLmdb } from './lmdb-open.ts';
+import { takeReaderSlot } from './reader-slot.ts';
 import { SameFileCheck } from './same-file.ts';
 
 export type Table = Database<Buffer, Buffer>;
@@ -182,10 +182,20 @@ function openRoot(folder: string): Opened {
   try {
     refuseUnopenable(folder);
     requireAddressSpace(STORE.indexMapBytes);
-    const root = openLmdb(optionsFor(folder));
+    const root = open<Buffer, Buffer>(optionsFor(folder));
+    takeSlotOrClose(root, folder);
     return { root, tables: new Map([['presence', openTable(root, 'presence')]]) };
   } catch (cause) {
     throw faultOf(`opening the index ${folder}`, cause);
+  }
+}
+
+function takeSlotOrClose(root: Root, folder: string): void {
+  try {
+    takeReaderSlot(root, folder);
+  } catch (error) {
+    root.close().catch(() => {});
+    throw error;
   }
 }
 

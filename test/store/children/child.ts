@@ -15,7 +15,7 @@ export class Child {
   #errors = '';
 
   constructor(
-    script: 'putter' | 'answerer' | 'evictor' | 'opener' | 'sharer' | 'reader',
+    script: 'putter' | 'answerer' | 'evictor' | 'opener' | 'committer' | 'sharer' | 'reader',
     ...args: readonly (string | number)[]
   ) {
     this.#process = spawn(

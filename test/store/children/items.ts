@@ -21,6 +21,11 @@ export function resultOf(seed: number, number: number): { address: ResultAddress
   return { address: addressOf(`${seed}/${number}`), bytes: resultNaming(...named) };
 }
 
+/** What the child `committer` of that name puts. */
+export function committedBy(name: string, number: number): Buffer {
+  return contentOf(`${name}/${number}`, 100);
+}
+
 const TENANTS = 3;
 
 export function tenantsOf(prefix: string): string[] {

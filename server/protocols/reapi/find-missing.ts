@@ -1,13 +1,16 @@
 // FindMissingBlobs: the blobs that the client must upload. It renews the lease of every blob that is present.
-import { FindMissingBlobsResponse } from '../../../core/proto/generated/reapi-services.ts';
+import { WireType } from '@bufbuild/protobuf/wire';
 import type { Call } from '../../grpc/call.ts';
 import { readDigestList } from './digest-list.ts';
 import { instanceOf } from './instance.ts';
+import { encodeDigests } from './wire-digest.ts';
+
+/** The field FindMissingBlobsResponse.missing_blob_digests. */
+const MISSING_DIGEST = (2 << 3) | WireType.LengthDelimited;
 
 export async function findMissingBlobs(call: Call): Promise<void> {
   const { digests, ...about } = readDigestList(await call.message());
   instanceOf(about);
   const missing = await call.store.blobs.missing(digests);
-  const missingBlobDigests = missing.map(({ hash, size }) => ({ hash, sizeBytes: size }));
-  call.answer(FindMissingBlobsResponse.encode({ missingBlobDigests }).finish());
+  call.answer(encodeDigests(MISSING_DIGEST, missing));
 }

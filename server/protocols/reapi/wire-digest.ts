@@ -1,4 +1,4 @@
-// Decodes a Digest inside a message without making text of its hash. Builds ask for thousands at a time, and
+// Decodes and encodes a Digest inside a message without making text of its hash. Builds ask for thousands at a time, and
 // making the text costs more than finding the blobs (docs/MEASUREMENTS.md#0120).
 import { type BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { BinaryDigest, type Digest, decodeHash, HASH_BYTES, parseDigest } from '../../../core/digest.ts';
@@ -17,6 +17,37 @@ const SIZE_TAG_AT = HASH_START + HASH_LENGTH;
 const SIZE_START = SIZE_TAG_AT + 1;
 /** Seven bytes hold sizes up to 2^49. */
 const MAX_SIZE_BYTES = 7;
+
+/** The tag and the length of a digest, and the digest in the usual encoding with a size below 2^53. */
+const MAX_ENTRY_BYTES = 2 + SIZE_START + 8;
+
+/** A message whose only field is a list of digests, with that tag. */
+export function encodeDigests(tag: number, digests: readonly Digest[]): Buffer {
+  const message = Buffer.allocUnsafe(digests.length * MAX_ENTRY_BYTES);
+  let at = 0;
+  for (const digest of digests) {
+    const start = at + 2;
+    message[at] = tag;
+    message[start] = HASH;
+    message[start + 1] = HASH_LENGTH;
+    if (digest instanceof BinaryDigest) digest.writeHex(message, start + HASH_START);
+    else message.write(digest.hash, start + HASH_START, 'latin1');
+    const end = digest.size === 0 ? start + SIZE_TAG_AT : writeSize(message, start, digest.size);
+    message[at + 1] = end - start;
+    at = end;
+  }
+  return message.subarray(0, at);
+}
+
+/** Returns the end of the digest that begins at `start`. */
+function writeSize(message: Buffer, start: number, size: number): number {
+  message[start + SIZE_TAG_AT] = SIZE;
+  let at = start + SIZE_START;
+  let rest = size;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) message[at++] = (rest % 0x80) | 0x80;
+  message[at] = rest;
+  return at + 1;
+}
 
 /** The most digests in the usual encoding that a message of this length can contain. */
 export function mostDigestsIn(message: Buffer): number {

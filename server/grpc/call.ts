@@ -36,6 +36,16 @@ const FAULTS: ReadonlySet<GrpcStatus> = new Set(['INTERNAL', 'UNAVAILABLE', 'UNK
 /** Alternating names and values. */
 type Headers = readonly string[];
 
+/** A refusal that is the usual answer of a method, such as a miss. It is prepared once, and is not logged. */
+export interface UsualRefusal {
+  readonly status: GrpcStatus;
+  readonly head: Headers;
+}
+
+export function usualRefusal(error: AssayError): UsualRefusal {
+  return { status: grpcStatusOf(error.entry), head: [...HEAD, ...Object.entries(trailersOf(error)).flat()] };
+}
+
 export class Call {
   readonly server: ServerContext;
   readonly headers: IncomingHttpHeaders;
@@ -111,6 +121,14 @@ export class Call {
     this.#begin(headers);
     this.#stream.end(frame(message));
     this.#end('OK');
+  }
+
+  /** Instead of a response. */
+  refuse({ status, head }: UsualRefusal): void {
+    if (this.isGone) return;
+    this.#isFinished = true;
+    this.#stream.respond(head, WITHOUT_BODY);
+    this.#end(status);
   }
 
   /**

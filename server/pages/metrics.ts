@@ -49,8 +49,8 @@ export class Metrics {
     this.#counter('assay_http_requests_total', 'Requests answered.', ['route', 'method', 'status']),
   );
   readonly #calls = this.#counter('assay_grpc_calls_total', 'gRPC calls answered.', ['method', 'status']);
-  /** The counts of OK by method: nearly all calls end with OK. */
-  readonly #okCalls = new Map<string, Cell>();
+  /** The counts of OK and NOT_FOUND by method: nearly all calls end with one of these. */
+  readonly #usualCalls = { OK: new Map<string, Cell>(), NOT_FOUND: new Map<string, Cell>() };
   readonly #lookups = lookupCells(
     this.#counter('assay_lookups_total', 'Lookups of blobs and results.', ['kind', 'outcome']),
   );
@@ -127,9 +127,10 @@ export class Metrics {
 
   called(method: string, status: GrpcStatus, tookMs: number): void {
     this.#durations.add(method, tookMs);
-    const known = status === 'OK' ? this.#okCalls.get(method) : undefined;
+    const usual = status === 'OK' || status === 'NOT_FOUND' ? this.#usualCalls[status] : undefined;
+    const known = usual?.get(method);
     const cell = known ?? this.#calls.cell(method, status);
-    if (!known && status === 'OK') this.#okCalls.set(method, cell);
+    if (!known) usual?.set(method, cell);
     cell.value++;
   }
 

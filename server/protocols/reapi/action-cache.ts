@@ -4,14 +4,14 @@ import { AssayError } from '../../../core/errors.ts';
 import { rawMessages } from '../../../core/message.ts';
 import { UpdateActionResultRequest } from '../../../core/proto/generated/reapi-services.ts';
 import { UPDATE_ACTION_RESULT } from '../../../core/request-shapes.ts';
-import type { Call } from '../../grpc/call.ts';
+import { type Call, usualRefusal } from '../../grpc/call.ts';
 import { singleRequest } from '../../grpc/method.ts';
 import { asksForContent, withContent } from './inline.ts';
 import { digestIn, instanceOf } from './instance.ts';
 import { withOrigin } from './origin.ts';
 import { readResultQuery } from './result-query.ts';
 
-const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is no result for that action');
+const MISS = usualRefusal(new AssayError('ASSAY_NOT_FOUND', 'there is no result for that action'));
 
 /** The field number of UpdateActionResultRequest.action_result. */
 const RESULT_FIELD = 3;
@@ -23,7 +23,10 @@ export async function getActionResult(call: Call): Promise<void> {
   const address = { namespace: instanceOf(query), key: query.action.hash };
   const result = await store.results.get(address);
   call.lookedUp('ac', 'grpc', result !== undefined, address);
-  if (!result) throw MISS;
+  if (!result) {
+    call.refuse(MISS);
+    return;
+  }
   const bytes =
     asksForContent(query) && store.identity.rights.has('blobs:read')
       ? await withContent(result.bytes, query, store.blobs, limits.maxInlineBytes)

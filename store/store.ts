@@ -75,6 +75,8 @@ export interface StoredResult {
   /** Every blob that it names, including the files of its Trees. */
   readonly references: readonly Digest[];
   readonly writer?: Writer | undefined;
+  /** Set by an engine that keeps one: another text for each other result, key or writer. */
+  readonly checksum?: string | undefined;
 }
 
 /**

@@ -5,6 +5,7 @@ import { type CommandModule, parseFlags } from '../../core/cli/command.ts';
 import { STORE } from '../../store/limits.ts';
 import { openWriteLog } from '../../store/log/write-log.ts';
 import { type DiskStore, openDiskStore } from '../../store/open.ts';
+import { loadChecksum } from '../../store/shared/checksum.ts';
 import type { Store } from '../../store/store.ts';
 import { openAuthKey } from '../access/auth-key.ts';
 import { keepReconciling } from '../background/reconcile.ts';
@@ -65,6 +66,8 @@ export const serveCommand: CommandModule = {
     countExternalMemoryWithHeap();
     const log = openLog(settings.logLevel);
     const metrics = new Metrics();
+    // A blob that is stored before has no xxh64, and each read of it costs a SHA-256.
+    await loadChecksum();
     const store = await openDiskStore({
       directory: settings.storeFolder,
       onEvent: reportStoreEvents(log, metrics),

@@ -269,17 +269,17 @@ export function decodeResult(key: Buffer, record: Buffer): StoredResult | undefi
   if (record.length < HASH_BYTES + COUNT_BYTES) return undefined;
   const count = record.readUInt32LE(HASH_BYTES);
   const coversKey = count >= COVERS_KEY;
-  if (checksumOf(coversKey ? key : undefined, record) !== record.toString('hex', 0, HASH_BYTES))
-    return undefined;
+  const checksum = checksumOf(coversKey ? key : undefined, record);
+  if (checksum !== record.toString('hex', 0, HASH_BYTES)) return undefined;
   const hasWriter = (count & HAS_WRITER) !== 0;
   const end = HASH_BYTES + COUNT_BYTES + (count % HAS_WRITER) * REFERENCE_BYTES;
   const references: Digest[] = [];
   for (let at = HASH_BYTES + COUNT_BYTES; at < end; at += REFERENCE_BYTES) {
     references.push(new BinaryDigest(record, at, record.readUIntLE(at + HASH_BYTES, SIZE_BYTES)));
   }
-  if (!hasWriter) return { bytes: record.subarray(end), references };
+  if (!hasWriter) return { bytes: record.subarray(end), references, checksum };
   const { writer, length } = decodeWriter(record.subarray(end));
-  return { bytes: record.subarray(end + length), references, writer };
+  return { bytes: record.subarray(end + length), references, writer, checksum };
 }
 
 const TIME_BYTES = 6;

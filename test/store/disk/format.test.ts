@@ -163,7 +163,7 @@ describe('format v5', () => {
   test('reads the results and labels of version 3, whose checksums did not cover their keys', () => {
     const rest = Buffer.concat([Buffer.alloc(4), naming.bytes]);
     const record = Buffer.concat([Buffer.from(digestOf(rest).hash, 'hex'), rest]);
-    expect(decodeResult(resultKey, record)).toEqual({ bytes: naming.bytes, references: [] });
+    expect(decodeResult(resultKey, record)).toMatchObject({ bytes: naming.bytes, references: [] });
     expect(decodeLabel(labelKey, helloKey)).toBe(hello.hash);
   });
 

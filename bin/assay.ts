@@ -113,6 +113,7 @@ const INDENT = ' '.repeat(7);
 const NOTHING_RAN = 125;
 
 export async function main(args: readonly string[]): Promise<number> {
+  removeStartOptions();
   const [name, ...rest] = args;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help')
     return print(overview(new SyncStream(1).columns));
@@ -129,6 +130,13 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     return reportError(error, failureCode, ownFlags(rest).includes('--json'));
   }
+}
+
+/** The options of the engine that bin/start/main.c set are for this process alone. */
+function removeStartOptions(): void {
+  if (process.env.ASSAY_START_JIT === undefined) return;
+  delete process.env.ASSAY_START_JIT;
+  delete process.env.BUN_JSC_useFTLJIT;
 }
 
 function asksForHelp(args: readonly string[]): boolean {

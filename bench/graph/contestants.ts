@@ -52,7 +52,8 @@ export function contestants(): Contestant[] {
     CI: '1',
   };
   return [
-    { name: EXECUTABLE, command: [join(PROJECT, 'dist', 'assay'), 'run', '--logs=none', 'build'] },
+    // As it is installed: the starter becomes the executable.
+    { name: EXECUTABLE, command: [join(PROJECT, 'dist', 'assay-start'), 'run', '--logs=none', 'build'] },
     {
       name: BUNDLE,
       command: [process.execPath, join(PROJECT, 'dist', 'node', 'assay.cjs'), 'run', '--logs=none', 'build'],

@@ -42,9 +42,23 @@ static void become(const char *program, char *const argv[]) {
     exit(FAILED);
 }
 
+/**
+ * A run of steps ends before the engine's last compiler pays: it takes a quarter of the CPU on its own threads
+ * (docs/decisions/0340). The engine reads this option only from its environment. The mark tells the executable
+ * to remove both again, so no command ever sees them. A value of the user stays.
+ */
+static void compile_less(void) {
+    if (getenv("BUN_JSC_useFTLJIT") != NULL) return;
+    setenv("BUN_JSC_useFTLJIT", "0", 1);
+    setenv("ASSAY_START_JIT", "1", 1);
+}
+
 int main(int argc, char *argv[]) {
     locate();
-    if (access("/proc/self/maps", R_OK) == 0) become(beside(EXECUTABLE), argv);
+    if (access("/proc/self/maps", R_OK) == 0) {
+        if (argc > 1 && strcmp(argv[1], "run") == 0) compile_less();
+        become(beside(EXECUTABLE), argv);
+    }
 
     fputs("assay: /proc/self/maps cannot be read, so Assay runs on Node, which starts more slowly\n", stderr);
     unsetenv("NODE_OPTIONS"); // for the programs of the user, not for this one

@@ -75,6 +75,16 @@ test('the command runs, watches, and hits', async () => {
   expect((await assay(...step)).stderr).toContain('1 output restored');
 });
 
+test('no command sees the options of the engine that the starter sets', async () => {
+  const declared = ['--env', 'BUN_JSC_useFTLJIT', '--env', 'ASSAY_START_JIT', '--', '/bin/sh', '-c', 'env'];
+  const ran = await assay('run', ...declared);
+  expect(ran.stdout).toContain('HOME=');
+  expect(ran.stdout).not.toMatch(/BUN_JSC|ASSAY_START/);
+  const [command, own] = [within('node_modules/.bin/assay'), { ...env, BUN_JSC_useFTLJIT: '1' }];
+  const kept = await runProcess([command, 'run', ...declared], { cwd: folder, env: own });
+  expect(kept.stdout).toContain('BUN_JSC_useFTLJIT=1');
+});
+
 test('without /proc the command runs on Node, and says so', async () => {
   const inRoom = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs tmpfs /proc && exec "$@"', 'sh'];
   const command = within('node_modules/.bin/assay');

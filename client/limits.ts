@@ -131,6 +131,8 @@ export const INDEX = {
   granularityMs: 20,
   /** The same for file systems that keep whole seconds, or every other one (vfat). */
   coarseGranularityMs: 3 * SECOND,
+  /** A file of at least this size is read when its stats are settled. */
+  settleBytes: 32 * MIB,
   maxEntries: 1_000_000,
 } as const;
 
@@ -187,6 +189,12 @@ export const GRAPH = {
   ahead: 32,
   /** A step that waited longer for a job slot reads its inputs again. */
   lateMs: 1 * SECOND,
+  /**
+   * How much longer a run may take to check and record the steps that it executed: this, or a share of its
+   * time. A run that took less does not wait until its files are settled.
+   */
+  recordMs: 1 * SECOND,
+  recordShare: 0.1,
   /** How many undeclared accesses of a strict step are shown one by one. */
   findingsShown: 20,
   /** The pause between the first change and the next run of a watched graph. */

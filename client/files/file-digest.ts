@@ -4,6 +4,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 import { type Digest, digestOf, parseHash } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { STORE } from '../../store/limits.ts';
+import { INDEX } from '../limits.ts';
 import type { StatIndex } from './stat-index.ts';
 
 /** `isWhole`: these bytes are the whole file. */
@@ -23,6 +24,7 @@ export function fileDigests(index: StatIndex, now: () => number): FileDigests {
     digest(name, stats, locate, onRead) {
       const indexed = index.lookup(name, stats);
       if (indexed) return indexed;
+      if (stats.size >= INDEX.settleBytes) waitUntilSettled(stats, now);
       const openedAt = now();
       const { digest, stats: read } = digestFile(locate(), onRead);
       index.record(name, read, digest, openedAt);
@@ -30,6 +32,18 @@ export function fileDigests(index: StatIndex, now: () => number): FileDigests {
     },
   };
 }
+
+/**
+ * For a large file that was written just now. The wait is shorter than reading the file, and the digest can be
+ * recorded: no later run reads the file again. A file system with coarse times is not waited for.
+ */
+function waitUntilSettled({ mtimeMs, ctimeMs }: Stats, now: () => number): void {
+  const ageMs = now() - Math.max(mtimeMs, ctimeMs);
+  if (ageMs >= 0 && ageMs <= INDEX.granularityMs)
+    Atomics.wait(sleeper, 0, 0, INDEX.granularityMs + 1 - ageMs);
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 const buffer: { value: Buffer } = { value: Buffer.alloc(0) };
 

@@ -10,6 +10,7 @@ import { GRAPH } from '../limits.ts';
 import type { Cache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
 import type { KeyedAction } from '../run/key.ts';
+import type { Hit } from '../run/lookup.ts';
 import { type Warning, warningText } from '../run/reporter.ts';
 import { type RunSummary, run } from '../run/run.ts';
 import type { RunEvent } from '../terminal/events.ts';
@@ -17,6 +18,7 @@ import type { RecordedResult } from '../up-to-date/state-recorder.ts';
 import { disabled, storeOnly } from './cache-modes.ts';
 import type { StepTable } from './graph.ts';
 import { JobSlot, StepCancelled, WaitedTooLong } from './job-slot.ts';
+import type { MadeSteps } from './made-steps.ts';
 import { restoreKnown } from './restore-known-step.ts';
 import { logStreamsOf, NOTHING_DONE, type StepContext, skipped } from './run-step.ts';
 import type { ScheduleSlot } from './schedule.ts';
@@ -28,6 +30,7 @@ export interface SlotContext extends StepContext {
 
 export interface ExecuteContext extends SlotContext {
   readonly cache: Cache;
+  readonly madeSteps: MadeSteps;
   /** Called after a step wrote files: another step may use them as tools. */
   wrote(): void;
   /** False if another step has already reported this event type. */
@@ -99,7 +102,7 @@ async function runWithRetry(
 async function runAndRecord(
   step: Step,
   asked: StepRequest,
-  { cache, recorder, wrote, emit }: ExecuteContext,
+  { cache, recorder, wrote, madeSteps, emit }: ExecuteContext,
   own: RunContext,
 ): Promise<RunSummary> {
   const began = own.now();
@@ -107,7 +110,10 @@ async function runAndRecord(
   const onKeyed = (made: KeyedAction) => {
     action = made;
   };
-  const summary = await run(asked.request, { ...own, onKeyed });
+  const onMade = (hit: Hit) => {
+    if (action) madeSteps.add(step, action, hit, own.now());
+  };
+  const summary = await run(asked.request, { ...own, onKeyed, onMade });
   if (summary.outcome === 'miss')
     for (const text of step.remarks) emit({ type: 'step-warning', step: step.id, text });
   const isInPlace = summary.exitCode === 0 && summary.outcome !== 'miss' && summary.outputsWritten === 0;

@@ -12,6 +12,8 @@ export interface GraphOptions extends StepContext {
   readonly keepGoing: boolean;
   /** The exit code of an interrupt; undefined before one. */
   interrupted(): number | undefined;
+  /** Called after the last command, unless the run was interrupted. */
+  recordMade(began: number): Promise<void>;
   /** Waits for uploads and reports those that are left. */
   finishUploads(began: number, emit: Emit): Promise<UploadOutcome>;
 }
@@ -50,6 +52,7 @@ export async function runGraph({ order }: Graph, options: GraphOptions): Promise
       resumes: ({ id }) => emit({ type: 'step-resumed', step: id }),
     },
   );
+  if (options.interrupted() === undefined) await options.recordMade(began);
   const settled = await options.finishUploads(began, emit);
   const summary = totals.summary(now() - began, options.interrupted(), settled);
   emit({ type: 'run-finished', ...summary });

@@ -81,6 +81,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
         jobs,
         keepGoing: flags.given('keep-going'),
         interrupted,
+        recordMade: async (began) => (await runner)?.recordMade(began, context),
         finishUploads: (began, emit) => finishUploads(began, emit, interrupted() !== undefined),
       });
       view.finish(summary);

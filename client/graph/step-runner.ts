@@ -8,6 +8,8 @@ import { warningText } from '../run/reporter.ts';
 import type { RunEvent } from '../terminal/events.ts';
 import type { RecordedResult } from '../up-to-date/state-recorder.ts';
 import { executeStep, type SlotContext } from './execute-step.ts';
+import { MadeSteps } from './made-steps.ts';
+import type { StepContext } from './run-step.ts';
 import type { Emit, StepEnd } from './view/events.ts';
 import type { UploadOutcome } from './view/run-totals.ts';
 
@@ -15,6 +17,8 @@ export interface StepRunner {
   readonly cache: Cache;
   /** `known`: the result, if only its outputs are not in place. */
   run(step: Step, context: SlotContext, known?: RecordedResult): Promise<StepEnd>;
+  /** Records the executed steps that are in place now. Call it after the last command. */
+  recordMade(began: number, context: StepContext): Promise<void>;
   /** Waits for the uploads, for a bounded time. */
   finishUploads(began: number, emit: Emit, stop: Promise<void>): Promise<UploadOutcome>;
   close(): Promise<void>;
@@ -25,13 +29,15 @@ export function openStepRunner(options: Omit<CacheOptions, 'skipsScanMemo' | 'sy
   const staging = new HeldStaging(options.workspace);
   const reported = new Set<RunEvent['type']>();
   const isFirst = ({ type }: RunEvent) => reported.size < reported.add(type).size;
+  const madeSteps = new MadeSteps();
   const wrote = () => {
     staging.hold();
     cache.tools.forgetInside();
   };
   return {
     cache,
-    run: (step, context, known) => executeStep(step, { ...context, cache, wrote, isFirst }, known),
+    run: (step, context, known) => executeStep(step, { ...context, cache, wrote, madeSteps, isFirst }, known),
+    recordMade: (began, context) => madeSteps.record(cache, context, began),
     async finishUploads(began, emit, stop) {
       const settled = await cache.finishUploads(began, {
         stop,

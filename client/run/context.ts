@@ -5,6 +5,7 @@ import type { Report } from '../terminal/events.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
 import type { Cache } from './caches.ts';
 import type { KeyedAction } from './key.ts';
+import type { Hit } from './lookup.ts';
 
 export interface RunContext {
   readonly cache: Cache;
@@ -34,4 +35,6 @@ export interface RunContext {
   onFactsDiffer?(why: () => string | undefined): void;
   /** Called as soon as the action has its key. */
   onKeyed?(action: KeyedAction): void;
+  /** Called when the command ran and the local store has its result. */
+  onMade?(hit: Hit): void;
 }

@@ -54,6 +54,8 @@ export interface Hit {
   readonly status: EvidenceStatus;
   /** Absent if the caller, not this lookup, compared the facts. */
   readonly receipt?: HitReceipt;
+  /** The path set that led to the result, if any. */
+  readonly set?: PathSet | undefined;
   /**
    * The paths of the path set that led to the result; their states match. Undefined if stats do not show that
    * the set still holds.
@@ -168,7 +170,13 @@ async function findHit(
       const { key, set = [] } = candidate;
       const facts = countFacts(set, (seen) => compared.get(seen) ?? '');
       const receipt: HitReceipt = { ...made, status: hit.status, facts, compared: 'contents' };
-      return { ...stored, address: key.hash, receipt, observedPaths: () => states.pathsOf(set) };
+      return {
+        ...stored,
+        address: key.hash,
+        receipt,
+        set: candidate.set,
+        observedPaths: () => states.pathsOf(set),
+      };
     }
   } catch (error) {
     at.onFault(error);

@@ -33,6 +33,8 @@ export interface Published {
   readonly published: boolean;
   /** The same action made different outputs before; the earlier result stays. */
   readonly diverged: boolean;
+  /** Where the local store has it, if it was published. */
+  readonly address?: Candidate;
   /** The key of the result, if its upload has begun. */
   readonly sent?: Hash;
 }
@@ -64,10 +66,10 @@ export async function publish(
   const localOnly = sealed.localOnly ?? (uploads && whyPrivate(found.set, states));
   if (localOnly !== undefined) {
     report({ type: 'not-shared', why: localOnly });
-    return { published: true, diverged: false };
+    return { published: true, diverged: false, address: found };
   }
   uploads?.add(unsharedOf(action, address), report, foreign.of);
-  return { published: true, diverged: false, ...(uploads && { sent: address.key.hash }) };
+  return { published: true, diverged: false, address: found, ...(uploads && { sent: address.key.hash }) };
 }
 
 /** An unwatched run has the path set of an earlier run, so the set is judged here and not when a run is sealed. */

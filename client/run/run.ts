@@ -21,6 +21,7 @@ import { type IdentifiedAction, type KeyedAction, keyOf } from './key.ts';
 import { replay } from './log.ts';
 import { type Hit, lookup } from './lookup.ts';
 import { MissReasons } from './miss-reasons.ts';
+import { ownHit } from './own-hit.ts';
 import { publish } from './publish.ts';
 import type { HitReceipt } from './receipt.ts';
 import { seal } from './seal.ts';
@@ -166,7 +167,8 @@ async function runCommand(action: KeyedAction, context: RunContext, reasons: Mis
   const ended = endOf(execution, action.request, status);
   // After a failure no further command begins, so a step that fails keeps its slot until that is known.
   if (ended.exitCode === 0) context.releaseJobSlot?.();
-  const { published, diverged, sent } = await publish(action, sealed, context);
+  const { published, diverged, sent, address } = await publish(action, sealed, context);
+  if (sealed.publishable && address) context.onMade?.(ownHit(action, sealed, execution, address, context));
   await checkpoints?.finish(published);
   if (context.ownership?.publishRefusal() === undefined) await state?.save(execution);
   const { notKept } = reasons;

@@ -34,6 +34,7 @@ export interface SealedResult {
   readonly localOnly?: string;
   readonly result: Uint8Array;
   readonly contents: readonly Sealed[];
+  readonly outputs: readonly Output[];
   /** The observed paths, if the action was watched. */
   readonly pathSet?: PathSet;
 }
@@ -87,6 +88,7 @@ export function seal(
         evidence: evidence?.evidence,
         origin: originOf(action, context.caller),
       }),
+      outputs,
       status,
       ...(localOnly !== undefined && { localOnly }),
       ...(pathSet && { pathSet }),

@@ -92,3 +92,29 @@ export function withAbsentPaths(
   }
   return { rows: all, traversed };
 }
+
+/**
+ * The same stats with newer rows of folders that were only traversed: a command made files in them. A folder
+ * that has a name which it must lack keeps its earlier row. `isAbsentNow` is called after the newer rows were
+ * taken, so a name that appears later changes the folder's times.
+ */
+export function withNewTimes(
+  stats: PathStats,
+  newer: ReadonlyMap<string, StatRow>,
+  isAbsentNow: (name: string) => boolean,
+): PathStats {
+  const taken = new Map([...newer].filter(([name]) => stats.traversed.has(name)));
+  for (const [name, row] of stats.rows) {
+    if (!isAbsent(row)) continue;
+    const folders = foldersOf(name).filter((folder) => taken.has(folder));
+    if (folders.length > 0 && !isAbsentNow(name)) for (const folder of folders) taken.delete(folder);
+  }
+  return { ...stats, rows: new Map([...stats.rows].map(([name, row]) => [name, taken.get(name) ?? row])) };
+}
+
+function foldersOf(name: string): string[] {
+  const folders: string[] = [];
+  for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1))
+    folders.push(name.slice(0, at));
+  return folders;
+}

@@ -8,7 +8,8 @@ import { looksSecret, type Variables } from '../action/environment.ts';
 import { outputsBefore, programFolders, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { allSettled } from '../files/settled.ts';
-import { rowOf, type StatRow } from '../files/stat-table.ts';
+import { lstatIn } from '../files/stat-recorder.ts';
+import { isAbsent, rowOf, type StatRow, sameRow } from '../files/stat-table.ts';
 import type { StepTable } from '../graph/graph.ts';
 import type { ReadConfig } from '../graph/opened-workspace.ts';
 import type { StepEnd } from '../graph/view/events.ts';
@@ -18,6 +19,7 @@ import type { KeyedAction } from '../run/key.ts';
 import type { Log } from '../run/log.ts';
 import type { HitReceipt } from '../run/receipt.ts';
 import { toolStamps } from '../tools/tool-stamp.ts';
+import { type PathStats, withNewTimes } from './absent-paths.ts';
 import { type GraphState, logOf } from './graph-state.ts';
 import { type StepState, type WrittenStep, writeStateFile } from './state-file.ts';
 import { variablesDigest } from './variables-digest.ts';
@@ -139,7 +141,19 @@ export class StateRecorder {
       const carried = isReplaced ? undefined : state?.stepState(id, this.#confirmed);
       if (carried && this.#isStillDeclared(step, carried)) states.set(id, carried);
     }
-    writeStateFile(folder, root, caller, { steps, config: configStats, states });
+    writeStateFile(folder, root, caller, { steps, config: this.#withNewTimes(configStats), states });
+  }
+
+  /** The commands of this run changed the times of folders that the configuration was searched in. */
+  #withNewTimes(config: PathStats): PathStats {
+    const newer = new Map<string, StatRow>();
+    for (const { inputs } of this.#recorded.values())
+      for (const [name, row] of inputs.rows) {
+        const known = config.rows.get(name);
+        if (known && !isAbsent(row) && !sameRow(known, row)) newer.set(name, row);
+      }
+    if (newer.size === 0) return config;
+    return withNewTimes(config, newer, (name) => lstatIn(this.#options.root, name) === undefined);
   }
 
   /** A state is valid for one configuration: if that was read again, the definition must be the same (G4). */

@@ -141,6 +141,35 @@ describe('a change is noticed (G1)', () => {
   });
 });
 
+describe('a step that ran', () => {
+  /** `then`: what a later step does. It takes long enough for the run to wait until all files are settled. */
+  const buildThen = async (then: string) => {
+    const steps = {
+      first: { command: 'cat in shared > out', inputs: ['in'], outputs: ['out'] },
+      last: { command: `sleep 1; ${then}; echo > end`, inputs: [], outputs: ['end'], dependsOn: ['first'] },
+    };
+    shop.write('assay.json', JSON.stringify({ steps }));
+    for (const name of ['in', 'shared']) shop.write(name, `${name}\n`);
+    await settled(path('shared'));
+    const run = () => runSteps(shop, ['last'], { form: 'bundle' });
+    expect((await run()).outcomes).toEqual({ first: 'miss', last: 'miss' });
+    return (await run()).ends.first;
+  };
+
+  test('is up to date in the next run', async () => {
+    const first = await buildThen('true');
+    expect(first).toMatchObject({ outcome: 'hit-local', reason: 'found in place' });
+  });
+
+  test.each<[string, string, object]>([
+    ['its output', 'echo other > out', { outcome: 'hit-local', outputsWritten: 1 }],
+    ['its input', 'echo other > in', { outcome: 'miss' }],
+    ['a file that it read', 'echo other > shared', { outcome: 'miss' }],
+  ])('is not recorded if a later step changed %s (G1)', async (_, then, expected) => {
+    expect(await buildThen(then)).toMatchObject(expected);
+  });
+});
+
 test('a step is not recorded while the stats of an input are not settled (G2)', async () => {
   const future = new Date(Date.now() + 3_600_000);
   utimesSync(path('p/a/src/in'), future, future);

@@ -1,0 +1,38 @@
+// The result of a command that has just run, as a later lookup would find it.
+// The end of a graph run checks with it which steps are in place (graph/made-steps.ts).
+import { digestOf } from '../../core/digest.ts';
+import { receiptOf } from '../../core/metadata/receipt.ts';
+import { decodeResult } from '../../core/result.ts';
+import { countFacts } from '../path-sets/fact-counts.ts';
+import type { Candidate } from '../path-sets/path-sets.ts';
+import { States } from '../path-sets/states.ts';
+import type { RunContext } from './context.ts';
+import type { Execution } from './execute.ts';
+import type { KeyedAction } from './key.ts';
+import type { Hit } from './lookup.ts';
+import type { SealedResult } from './seal.ts';
+
+export function ownHit(
+  action: KeyedAction,
+  { result, outputs, status }: SealedResult,
+  { exitCode, log, commandMs }: Execution,
+  { key, set }: Candidate,
+  { cache }: RunContext,
+): Hit {
+  const made = receiptOf(decodeResult(result));
+  const facts = countFacts(set ?? [], ({ state }) => state);
+  return {
+    outcome: 'hit-local',
+    reason: 'made by this run',
+    address: key.hash,
+    result: digestOf(result).hash,
+    outputs,
+    log,
+    exitCode,
+    commandMs,
+    status,
+    receipt: { ...made, status, facts, compared: 'contents' },
+    set,
+    observedPaths: () => new States(action, cache.digests, cache.systemFiles).pathsOf(set ?? []),
+  };
+}

@@ -1,0 +1,110 @@
+// Two nodes on one PostgreSQL and one bucket, under faults from a seed: no wrong byte, nothing lost within a lease,
+// one first result for each key, and nothing left over at the end.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { digestOf } from '../../../core/digest.ts';
+import { openS3Objects } from '../../../store/fleet/s3/s3-objects.ts';
+import { readS3Settings } from '../../../store/fleet/s3/settings.ts';
+import { STORE } from '../../../store/limits.ts';
+import { Random } from '../../rig/random.ts';
+import { soak } from '../../rig/soak.ts';
+import { createDatabase, type TestDatabase } from '../../store/fleet/index-database.ts';
+import { FleetNode } from './fleet-node.ts';
+import { type Event, violationsOf } from './history.ts';
+import { type BlobSpec, bytesOf } from './operations.ts';
+import { type Fleet, runSchedule } from './schedule.ts';
+
+const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_117);
+const SCHEDULES = soak(1000, 4);
+const LEASE_MS = 4000;
+const TICK_MS = LEASE_MS / STORE.leaseTicks;
+
+let database: TestDatabase;
+let nodes: FleetNode[];
+let fleet: Fleet;
+const events: Event[] = [];
+
+beforeAll(async () => {
+  database = await createDatabase(LEASE_MS);
+  // One after the other: of two first nodes, one puts a canary that no row names.
+  nodes = [await FleetNode.start(database.environment), await FleetNode.start(database.environment)];
+  fleet = {
+    nodes,
+    leaseMs: LEASE_MS,
+    denied: new Set(),
+    async dropConnections() {
+      await database.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      );
+    },
+  };
+}, 120_000);
+afterAll(async () => {
+  await Promise.all(nodes.map((node) => node.stop()));
+  await database.close();
+});
+
+it(`gives no answer that a correct fleet can’t give, in ${SCHEDULES} schedules from seed ${SEED}`, async () => {
+  for (let schedule = 0; schedule < SCHEDULES; schedule++) {
+    const happened = await runSchedule(fleet, new Random(SEED + schedule * 7919), schedule);
+    events.push(...happened);
+    expect(violationsOf(happened, LEASE_MS), `schedule ${schedule} of seed ${SEED}`).toEqual([]);
+  }
+  const counts = countsOf(events);
+  console.log('fleet-faults:', { schedules: SCHEDULES, ...counts });
+  expect(counts.hit).toBeGreaterThan(0);
+  expect(counts.done).toBeGreaterThan(0);
+}, 3_600_000);
+
+it('has every object that the index names, and in the end no other', async () => {
+  await Promise.all(nodes.map((node) => node.restart()));
+  // What dead nodes were uploading is condemned, and what is condemned is deleted. Two janitors do it at once.
+  for (const ms of [STORE.abandonedUploadMs, STORE.idleObjectMs, STORE.condemnedMs, STORE.condemnedMs]) {
+    await database.advance(Math.ceil(ms / TICK_MS) + 2);
+    const answers = await Promise.all(nodes.map((node) => node.ask({ kind: 'maintain' })));
+    expect(answers.map(({ kind }) => kind)).toEqual(['done', 'done']);
+  }
+  expect(await database.query(UNPAIRED)).toEqual([{ count: '0' }]);
+  const named = await namesOf('SELECT unnest(objects)::text AS name FROM assay.content');
+  const rows = await namesOf('SELECT name::text FROM assay.object');
+  const [canary] = await namesOf('SELECT name::text FROM assay.canary');
+  expect(rows).toEqual(named);
+  const settings = readS3Settings(database.environment.ASSAY_BLOBS, { ...database.environment });
+  const objects = await openS3Objects(settings);
+  const { objects: listed, after } = await objects.list(undefined);
+  expect(after).toBeUndefined();
+  expect(listed.map(({ name }) => name).filter((name) => name !== canary)).toEqual(named);
+  expect(await objects.abortUploads(-60_000)).toBe(0);
+  await objects.close();
+  await expectRightBytes();
+}, 300_000);
+
+/** Rows of blobs without their content, or the other way round. */
+const UNPAIRED = `
+  SELECT count(*) FROM assay.presence p FULL JOIN assay.content k ON k.hash = p.hash AND k.generation = p.generation
+  WHERE p.hash IS NULL OR k.hash IS NULL`;
+
+async function namesOf(query: string): Promise<string[]> {
+  return (await database.query(query)).map(({ name }) => String(name)).sort();
+}
+
+/** Everything that the index has can be read, from either node. */
+async function expectRightBytes(): Promise<void> {
+  const present = new Set(await namesOf("SELECT encode(hash, 'hex') AS name FROM assay.presence"));
+  const known = new Map<number, BlobSpec>();
+  for (const { operation } of events) if ('blob' in operation) known.set(operation.blob.seed, operation.blob);
+  for (const blob of known.values()) {
+    if (!present.delete(digestOf(bytesOf(blob)).hash)) continue;
+    const answers = await Promise.all(nodes.map((node) => node.ask({ kind: 'get', blob })));
+    expect(answers).toEqual(nodes.map(() => ({ kind: 'hit', isRight: true })));
+  }
+  expect([...present]).toEqual([]);
+}
+
+function countsOf(happened: readonly Event[]): Record<string, number> {
+  const counts: Record<string, number> = { hit: 0, done: 0 };
+  for (const { answer } of happened) {
+    const name = answer.kind === 'error' ? answer.code : answer.kind;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}

@@ -1,0 +1,92 @@
+// The rules of history.ts find what they are for.
+import { expect, it } from 'vitest';
+import { type Event, violationsOf } from './history.ts';
+import type { Answer, Operation } from './operations.ts';
+
+const LEASE_MS = 1000;
+const blob = { seed: 1, size: 10 };
+const other = { seed: 2, size: 10 };
+const put: [Operation, Answer] = [{ kind: 'put', blob }, { kind: 'done' }];
+const miss: [Operation, Answer] = [{ kind: 'get', blob }, { kind: 'miss' }];
+const stored = (which: typeof blob): [Operation, Answer] => [
+  { kind: 'put-result', key: 'k', blobs: [which] },
+  { kind: 'outcome', outcome: 'stored' },
+];
+
+/** Each operation takes 10 ms. */
+function at(start: number, [operation, answer]: [Operation, Answer], wasLiedTo = false): Event {
+  return { operation, answer, start, end: start + 10, node: 0, wasLiedTo };
+}
+
+const error = (code: string): Answer => ({ kind: 'error', code, message: '' });
+
+it.each<[string, Event[]]>([
+  [
+    'wrong bytes',
+    [
+      at(0, put),
+      at(20, [
+        { kind: 'get', blob },
+        { kind: 'hit', isRight: false },
+      ]),
+    ],
+  ],
+  ['unexpected', [at(0, [{ kind: 'get', blob }, error('ASSAY_BLOB_CORRUPT')])]],
+  [
+    'present without a put',
+    [
+      at(0, [
+        { kind: 'missing', blobs: [blob] },
+        { kind: 'missing', absent: [] },
+      ]),
+    ],
+  ],
+  [
+    'a result that nobody put',
+    [
+      at(0, [
+        { kind: 'get-result', key: 'k' },
+        { kind: 'result', body: 'x' },
+      ]),
+    ],
+  ],
+  ['lost within its lease', [at(0, put), at(900, miss)]],
+  ['lost within its lease', [at(0, put), at(20, [{ kind: 'get', blob }, error('ASSAY_NOT_FOUND')])]],
+  [
+    'lost within its lease',
+    [
+      at(0, put),
+      at(20, [
+        { kind: 'missing', blobs: [blob] },
+        { kind: 'missing', absent: [0] },
+      ]),
+    ],
+  ],
+  [
+    'lost within its lease',
+    [at(0, stored(blob)), at(20, [{ kind: 'get-result', key: 'k' }, { kind: 'miss' }])],
+  ],
+  [
+    'refused although every blob is leased',
+    [at(0, put), at(20, [{ kind: 'put-result', key: 'k', blobs: [blob] }, error('ASSAY_RESULT_INCOMPLETE')])],
+  ],
+  ['two bodies', [at(0, stored(blob)), at(20, stored(other))]],
+])('finds «%s»', (found, events) => {
+  expect(violationsOf(events, LEASE_MS)).toEqual([expect.stringContaining(found)]);
+});
+
+it('finds nothing in what a correct fleet may answer', () => {
+  const events = [
+    at(0, put),
+    // Before the put was answered, and after the lease.
+    at(5, miss),
+    at(1500, miss),
+    at(20, [{ kind: 'get', blob }, error('ASSAY_BUCKET_AWAY')]),
+    at(20, [{ kind: 'get', blob }, error('ASSAY_NOT_FOUND')], true),
+    at(20, [{ kind: 'get', blob }, { kind: 'killed' }]),
+    at(20, [{ kind: 'put-result', key: 'k', blobs: [blob, other] }, error('ASSAY_RESULT_INCOMPLETE')]),
+    at(30, stored(blob)),
+    at(1500, stored(other)),
+  ];
+  expect(violationsOf(events, LEASE_MS)).toEqual([]);
+});

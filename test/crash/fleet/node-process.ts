@@ -1,0 +1,92 @@
+// A node of a fleet as a process: it answers the operations that arrive as messages, many at once.
+import { type Digest, digestOf } from '../../../core/digest.ts';
+import { AssayError, messageOf } from '../../../core/errors.ts';
+import { sha256 } from '../../../core/sha256.ts';
+import { type FleetEngine, openFleetEngine } from '../../../store/fleet/engine.ts';
+import { openS3Objects } from '../../../store/fleet/s3/s3-objects.ts';
+import { readS3Settings } from '../../../store/fleet/s3/settings.ts';
+import { addLayers } from '../../../store/open.ts';
+import type { Store } from '../../../store/store.ts';
+import { addressOf, readFrom, resultNaming, streamOf } from '../../store/content.ts';
+import { type Answer, type BlobSpec, bytesOf, type Operation, type Question } from './operations.ts';
+
+/** Waits end sooner than in a real node, because the faults of a schedule last about a second. */
+const IDLE_MS = 1500;
+const MAX_BYTES = 4 * 1024 * 1024;
+const PARTS = 3;
+
+const { ASSAY_INDEX = '', ASSAY_BLOBS = '' } = process.env;
+const objects = await openS3Objects(readS3Settings(ASSAY_BLOBS, process.env), { idleMs: IDLE_MS });
+const engine: FleetEngine = await openFleetEngine({
+  index: ASSAY_INDEX,
+  objects,
+  onEvent: () => {},
+  maxBytes: MAX_BYTES,
+  answerMs: IDLE_MS,
+});
+const store: Store = addLayers(engine, () => {});
+
+process.on('message', ({ id, operation }: Question) => {
+  const answered = answerTo(operation).catch(
+    (error: unknown): Answer => ({
+      kind: 'error',
+      code: error instanceof AssayError ? error.code : 'none',
+      message: messageOf(error),
+    }),
+  );
+  answered.then((answer) => process.send?.({ id, answer })).catch(() => process.exit(1));
+});
+process.on('disconnect', () => process.exit(0));
+process.send?.('ready');
+
+async function answerTo(operation: Operation): Promise<Answer> {
+  switch (operation.kind) {
+    case 'put': {
+      const bytes = bytesOf(operation.blob);
+      await store.blobs.put(digestOf(bytes), streamOf(bytes));
+      return { kind: 'done' };
+    }
+    case 'upload':
+      return upload(operation.blob);
+    case 'get': {
+      const bytes = bytesOf(operation.blob);
+      const found = await readFrom(store, digestOf(bytes));
+      return found ? { kind: 'hit', isRight: found.equals(bytes) } : { kind: 'miss' };
+    }
+    case 'missing': {
+      const digests = operation.blobs.map(digestOfSpec);
+      const missing = new Set((await store.blobs.missing(digests)).map(({ hash }) => hash));
+      return { kind: 'missing', absent: digests.flatMap(({ hash }, at) => (missing.has(hash) ? [at] : [])) };
+    }
+    case 'put-result': {
+      const bytes = resultNaming(...operation.blobs.map(digestOfSpec));
+      return { kind: 'outcome', outcome: await store.results.put(addressOf(operation.key), bytes) };
+    }
+    case 'get-result': {
+      const found = await store.results.get(addressOf(operation.key));
+      return found ? { kind: 'result', body: sha256(found.bytes) } : { kind: 'miss' };
+    }
+    case 'maintain':
+      await engine.janitor.run();
+      return { kind: 'done' };
+  }
+}
+
+async function upload(blob: BlobSpec): Promise<Answer> {
+  const bytes = bytesOf(blob);
+  const id = `upload-${blob.seed}`;
+  const expected = digestOf(bytes);
+  let offset = (await store.uploads.status(id))?.committed ?? 0;
+  for (;;) {
+    const end = Math.min(bytes.length, offset + Math.ceil(bytes.length / PARTS));
+    const isLast = end === bytes.length;
+    const content = streamOf(bytes.subarray(offset, end));
+    const { committed, isFinished } = await store.uploads.append(id, { expected, offset, content, isLast });
+    if (isFinished) return { kind: 'done' };
+    offset = committed;
+  }
+}
+
+function digestOfSpec(blob: BlobSpec): Digest {
+  return digestOf(bytesOf(blob));
+}

@@ -1,0 +1,47 @@
+// What the processes of the fleet's fault test ask of a node, and what it answers.
+import { noise } from '../../rig/random.ts';
+
+/** A blob is its seed and its size, so that no bytes travel between the test and a node. */
+export interface BlobSpec {
+  readonly seed: number;
+  readonly size: number;
+}
+
+export function bytesOf({ seed, size }: BlobSpec): Buffer {
+  return noise(seed, size);
+}
+
+export type Operation =
+  | { readonly kind: 'put'; readonly blob: BlobSpec }
+  /** Continues an upload in parts where an earlier node stopped. */
+  | { readonly kind: 'upload'; readonly blob: BlobSpec }
+  | { readonly kind: 'get'; readonly blob: BlobSpec }
+  | { readonly kind: 'missing'; readonly blobs: readonly BlobSpec[] }
+  | { readonly kind: 'put-result'; readonly key: string; readonly blobs: readonly BlobSpec[] }
+  | { readonly kind: 'get-result'; readonly key: string }
+  /** Eviction and janitor. */
+  | { readonly kind: 'maintain' };
+
+export type Answer =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'miss' }
+  | { readonly kind: 'hit'; readonly isRight: boolean }
+  /** Positions in the question. */
+  | { readonly kind: 'missing'; readonly absent: readonly number[] }
+  /** `stored`, `unchanged` or `diverged`. */
+  | { readonly kind: 'outcome'; readonly outcome: string }
+  /** The SHA-256 of a result. */
+  | { readonly kind: 'result'; readonly body: string }
+  | { readonly kind: 'error'; readonly code: string; readonly message: string }
+  /** The process was killed. */
+  | { readonly kind: 'killed' };
+
+export interface Question {
+  readonly id: number;
+  readonly operation: Operation;
+}
+
+export interface Reply {
+  readonly id: number;
+  readonly answer: Answer;
+}

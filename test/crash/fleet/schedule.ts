@@ -1,0 +1,130 @@
+// A schedule: operations of a few clients on all nodes, and faults at moments between them, all from one seed.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { S3Fault } from '../../rig/fleet/s3-proxy.ts';
+import type { Link } from '../../rig/fleet/tcp-proxy.ts';
+import type { Random } from '../../rig/random.ts';
+import type { FleetNode } from './fleet-node.ts';
+import type { Event } from './history.ts';
+import type { BlobSpec, Operation } from './operations.ts';
+
+const CLIENTS = 4;
+const OPERATIONS = 8;
+/** A client that got an error does not spend all its operations while the fault lasts. */
+const ERROR_PAUSE_MS = 150;
+/** Small blobs lie in PostgreSQL, large ones in the bucket, the largest in two chunks. */
+const SIZES = [900, 12_000, 40_000, 150_000, 1_100_000];
+const S3_FAULTS: readonly S3Fault[] = [
+  'unavailable',
+  'cut',
+  'lost answer',
+  'truncated',
+  'shortened',
+  'hang',
+  'hang in answer',
+  'repeated',
+];
+const LINKS: readonly Link[] = ['frozen', 'deaf', 'mute', 'away'];
+
+export interface Fleet {
+  readonly nodes: readonly FleetNode[];
+  readonly leaseMs: number;
+  /** Objects of which the bucket has once denied that they are there. A second time they could count as lost. */
+  readonly denied: Set<string>;
+  /** The connections of all nodes to PostgreSQL end, as when it restarts. */
+  dropConnections(): Promise<void>;
+}
+
+export async function runSchedule(fleet: Fleet, random: Random, number: number): Promise<Event[]> {
+  const blobs = Array.from({ length: 4 }, (_, at) => ({
+    seed: number * 100 + at + 1,
+    size: random.pick(SIZES),
+  }));
+  const events: Event[] = [];
+  const lies = fleet.nodes.map(() => 0);
+  const clients = Array.from({ length: CLIENTS }, async () => {
+    for (let done = 0; done < OPERATIONS; done++) {
+      const node = random.below(fleet.nodes.length);
+      const operation = randomOperation(random, blobs, number);
+      const liesBefore = lies[node];
+      const start = performance.now();
+      const answer = await fleet.nodes[node]?.ask(operation);
+      const end = performance.now();
+      if (answer?.kind === 'error') await sleep(ERROR_PAUSE_MS);
+      if (answer) events.push({ operation, answer, start, end, node, wasLiedTo: lies[node] !== liesBefore });
+    }
+  });
+  const faults = injectFaults(fleet, random, lies);
+  await Promise.all([...clients, faults]);
+  for (const node of fleet.nodes) node.heal();
+  return events;
+}
+
+function randomOperation(random: Random, blobs: readonly BlobSpec[], number: number): Operation {
+  const blob = random.pick(blobs);
+  const key = `${number}-${random.below(2)}`;
+  switch (random.below(10)) {
+    case 0:
+    case 1:
+    case 2:
+      return { kind: 'put', blob };
+    case 3:
+      return { kind: 'upload', blob };
+    case 4:
+    case 5:
+      return { kind: 'get', blob };
+    case 6:
+      return { kind: 'missing', blobs: random.shuffled(blobs) };
+    case 7:
+      return { kind: 'put-result', key, blobs: random.shuffled(blobs).slice(0, 1 + random.below(2)) };
+    case 8:
+      return { kind: 'get-result', key };
+    default:
+      return { kind: 'maintain' };
+  }
+}
+
+/** One fault, and in half of the schedules a second one beside it. */
+async function injectFaults(fleet: Fleet, random: Random, lies: number[]): Promise<void> {
+  const first = injectFault(fleet, random, lies);
+  const second = random.below(2) === 0 ? injectFault(fleet, random, lies) : undefined;
+  await Promise.all([first, second]);
+}
+
+async function injectFault(fleet: Fleet, random: Random, lies: number[]): Promise<void> {
+  const at = random.below(fleet.nodes.length);
+  const node = fleet.nodes[at];
+  if (!node) return;
+  await sleep(random.below(300));
+  const lastsMs = 100 + random.below(700);
+  const kind = random.below(40);
+  if (kind === 0) {
+    const wake = node.pause();
+    await sleep(fleet.leaseMs * 1.5);
+    wake();
+  } else if (kind < 12) await node.restart();
+  else if (kind < 15) await fleet.dropConnections();
+  else if (kind < 22) {
+    node.postgres.link = random.pick(LINKS);
+    await sleep(lastsMs);
+    node.postgres.link = 'open';
+  } else if (kind < 26) denyObjects(fleet, at, lies);
+  else failRequests(node, random.pick(S3_FAULTS), 1 + random.below(4));
+}
+
+/** From now on, the bucket denies each object once. */
+function denyObjects(fleet: Fleet, at: number, lies: number[]): void {
+  const node = fleet.nodes[at];
+  if (!node) return;
+  node.s3.fault = ({ method, path }) => {
+    if (method !== 'GET' || fleet.denied.has(path) || path.includes('?')) return undefined;
+    fleet.denied.add(path);
+    lies[at] = (lies[at] ?? 0) + 1;
+    return 'missing';
+  };
+}
+
+/** The next requests of a node fail, whenever they come. */
+function failRequests(node: FleetNode, fault: S3Fault, count: number): void {
+  let left = count;
+  node.s3.fault = () => (left-- > 0 ? fault : undefined);
+}

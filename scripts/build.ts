@@ -1,7 +1,7 @@
 // Builds what people install, from bin/assay.ts:
 //
 //   dist/node/assay.cjs   a bundle for Node, with lmdb's addon, chunks that a hit does not load, and the compiled code of
-//                         those that it does load
+//                         those that it does load; `assets` are the files of the server's pages
 //   dist/node/node        a link to the Node that the executable's server runs on
 //   dist/assay            the same bundle, compiled by Bun into one executable; only `serve` needs dist/node
 //
@@ -10,6 +10,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -23,6 +24,7 @@ import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rolldown } from 'rolldown';
 import { INDEX } from '../client/limits.ts';
+import { ASSET_FILES } from '../server/dashboard/pages/assets.ts';
 import { buildLibrary } from './build-library.ts';
 import { LATE_ENTRY, lateFiles, lateModules } from './late.ts';
 import { leanLmdb, writeAddon } from './lean-lmdb.ts';
@@ -32,6 +34,7 @@ import { progress } from './progress.ts';
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGES = join(ROOT, 'node_modules');
 const BUNDLE = join(ROOT, 'dist/node');
+const PAGES = join(ROOT, 'server/dashboard/pages');
 const ENTRY = join(BUNDLE, 'assay.cjs');
 const EXECUTABLE = join(ROOT, 'dist/assay');
 
@@ -85,6 +88,15 @@ async function bundle(): Promise<void> {
     },
   });
   writeAddon(BUNDLE);
+}
+
+/** What browsers load from the server: one script, and files that are copied. */
+async function bundleAssets(): Promise<void> {
+  const folder = join(BUNDLE, 'assets');
+  const build = await rolldown({ input: join(PAGES, '../browser/main.ts'), platform: 'browser' });
+  await build.write({ file: join(folder, 'main.js'), format: 'esm', minify: true });
+  for (const [name, path] of Object.entries(ASSET_FILES)) cpSync(join(PAGES, path), join(folder, name));
+  cpSync(join(PACKAGES, 'uplot/LICENSE'), join(folder, 'uplot-LICENSE'));
 }
 
 /** The entry. It tells Node where the compiled code of the other files is. */
@@ -202,6 +214,7 @@ for (const needed of [ADDON, BUN, NODE]) {
 }
 progress('bundling for Node, and the library with its types');
 await Promise.all([bundle(), buildLibrary()]);
+await bundleAssets();
 writeEntry();
 symlinkSync(relative(BUNDLE, NODE), join(BUNDLE, 'node'));
 progress('running a step and an action until they hit');

@@ -10,6 +10,8 @@ import { apiUrl, findMount, JSON_APIS } from './adapters.ts';
 import { adminApi } from './admin/api.ts';
 import type { ServerContext } from './context.ts';
 import { dashboardApi } from './dashboard/api/api.ts';
+import { dashboardPages } from './dashboard/pages/plugin.ts';
+import { PAGES } from './dashboard/pages/routes.ts';
 import { createApp } from './http/app.ts';
 import { createHttpServer } from './http/connections.ts';
 import { Exchange } from './http/exchange.ts';
@@ -35,6 +37,7 @@ export async function assemble(context: ServerContext): Promise<Server> {
 /** All routes of fastify. */
 export function addRoutes(app: FastifyInstance): void {
   app.register(pages);
+  app.register(dashboardPages(PAGES));
   app.register(tokenExchange);
   app.register(adminApi);
   app.register(dashboardApi);

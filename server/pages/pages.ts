@@ -1,24 +1,17 @@
-// The pages about the server itself, as a fastify plugin: /, /status, /healthz and /metrics. They take GET
-// and HEAD. All but /metrics are public.
+// The pages about the server itself for machines, as a fastify plugin: /status, /healthz and /metrics. They
+// take GET and HEAD. All but /metrics are public. The pages for people are in dashboard/pages.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { VERSION } from '../../core/version.ts';
 import { seesWholeServer } from '../access/identity.ts';
 import { all, any } from '../access/rights.ts';
 import { authorized, onlyMethods } from '../http/app.ts';
-import { frontPage } from './front-page.ts';
 import { PROTOCOLS } from './metrics.ts';
 
 export async function pages(app: FastifyInstance): Promise<void> {
   const isPublic = true;
-  onlyMethods(app, '/', { config: { isPublic } }, 'GET', 'HEAD');
   for (const route of ['status', 'healthz'] as const)
     onlyMethods(app, `/${route}`, { config: { route, isPublic } }, 'GET', 'HEAD');
   onlyMethods(app, '/metrics', { config: { route: 'metrics' } }, 'GET', 'HEAD');
-
-  app.get('/', { config: { isPublic } }, (request, reply) => {
-    reply.type('text/plain; charset=utf-8');
-    return frontPage(request.headers.host);
-  });
 
   /** Needs no token: load balancers have none. */
   const health = { config: { route: 'healthz', isPublic }, schema: { response: HEALTH } } as const;

@@ -1,11 +1,11 @@
 // Sorts the test files into two kinds by what they import, directly or through others. A unit test starts no
-// process, so it reaches no node:child_process, and has no rounds that scale, so it does not reach
+// process, so it reaches no node:child_process and no playwright-core, and has no rounds that scale, so it does not reach
 // test/rig/soak.ts. Every other test is an end-to-end test.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Import, importsOf, ROOT, sourcesOf } from './sources.ts';
 
-const STARTS_PROCESSES = 'node:child_process';
+const STARTS_PROCESSES = new Set(['node:child_process', 'playwright-core']);
 const SCALES = 'test/rig/soak.ts';
 
 export interface TestKinds {
@@ -17,7 +17,7 @@ export function sortTests(): TestKinds {
   const tests = testFiles();
   const reach = new Reach();
   const e2e = tests.filter(
-    (file) => reach.specifiersOf(file).has(STARTS_PROCESSES) || reach.filesOf(file).has(SCALES),
+    (file) => !reach.specifiersOf(file).isDisjointFrom(STARTS_PROCESSES) || reach.filesOf(file).has(SCALES),
   );
   return { unit: tests.filter((file) => !e2e.includes(file)), e2e };
 }

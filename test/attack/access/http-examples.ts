@@ -17,6 +17,8 @@ export interface HttpExample {
   readonly isLive?: true;
 }
 
+const BROWSER = { accept: 'text/html' };
+const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' };
 const JSON_TYPE = { 'content-type': 'application/json' };
 const LABEL = 'a-label';
 const HASH = 'abcdef0123456789';
@@ -127,7 +129,23 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
       headers: { 'upload-complete': '?0', 'upload-offset': '0' },
     },
   ],
-  'fastify /': [{ path: '/' }],
+  'fastify /': [{ path: '/' }, { path: '/', headers: BROWSER, isLive: true }],
+  'fastify /runs': [{ path: '/runs', headers: BROWSER }, { path: '/runs?branch=main' }],
+  'fastify /runs/:id': [{ path: '/runs/a-run', headers: BROWSER }],
+  'fastify /misses': [{ path: '/misses?days=30', headers: BROWSER }],
+  'fastify /action/:key': [{ path: `/action/${KEY.hash}?to=${DIGESTS.small.hash}`, headers: BROWSER }],
+  'fastify /hermeticity': [{ path: '/hermeticity', headers: BROWSER, isLive: true }],
+  'fastify /storage': [{ path: '/storage', headers: BROWSER, isLive: true }],
+  'fastify /setup': [{ path: '/setup?team=web', headers: BROWSER, isLive: true }],
+  'fastify /~assets/:name': [{ path: '/~assets/style.css' }],
+  'fastify /login': [
+    {
+      path: '/login?next=/runs',
+      headers: { ...BROWSER, ...FORM_TYPE },
+      body: (identity) => `token=${identity}`,
+    },
+  ],
+  'fastify /logout': [{ path: '/logout', headers: { ...BROWSER, ...FORM_TYPE }, body: () => '' }],
   'fastify /status': [{ path: '/status' }],
   'fastify /healthz': [{ path: '/healthz' }],
   'fastify /metrics': [{ path: '/metrics' }],
@@ -161,7 +179,7 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
   'fastify /auth/token': [
     {
       path: '/auth/token',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      headers: FORM_TYPE,
       body: (identity) =>
         `grant_type=urn:ietf:params:oauth:grant-type:token-exchange&subject_token=${identity}&subject_token_type=urn:ietf:params:oauth:token-type:jwt`,
     },

@@ -190,6 +190,14 @@ export class World {
     return this.#sendAs(name, method, example);
   }
 
+  /** The cookie of a browser in which this identity has logged in. */
+  async logIn(name: string): Promise<string> {
+    const [example] = HTTP_EXAMPLES['fastify /login'] ?? [];
+    if (!example) throw new Error('the login has no example');
+    const { bytes } = await this.#sendAs(name, 'POST', example);
+    return /assay-session=[\w-]+/.exec(bytes.toString('latin1'))?.[0] ?? '';
+  }
+
   /** The calls of one method, or of all of them. */
   async callsOf(path: string, name: string): Promise<Reply[]> {
     const replies: Reply[] = [];
@@ -347,5 +355,6 @@ function steady(bytes: Buffer): string {
     .toString('latin1')
     .replace(/(upload\/[0-9a-f]{64}\/)[0-9a-f]{32}/, '$1ID')
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
+    .replace(/assay-session=[\w-]+; Path=\/; Max-Age=\d+/, 'assay-session=SEALED')
     .replace(/\/[0-9a-f]+\/\d{13}\?sig=[0-9a-f]{64}/, '/CREDENTIAL/TIME?sig=SIG');
 }

@@ -1,0 +1,183 @@
+// The pages as a fastify plugin, with the login and the files that they load.
+//
+// Guarantees:
+// - A page needs a credential with the right `results:read`: a token in the header, or the cookie of a login.
+// - A token is in no URL and in no log. Failed logins of one address are limited.
+// - Scripts, styles and data come from this server alone, and nothing inline runs (Content-Security-Policy).
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AssayError } from '../../../core/errors.ts';
+import { all, isMet } from '../../access/rights.ts';
+import { acceptsHtml, authorize, onlyMethods } from '../../http/app.ts';
+import { type ErrorFormat, jsonErrors } from '../../http/error-response.ts';
+import { receiveWhole } from '../../http/upload.ts';
+import { ACCESS } from '../../limits.ts';
+import { frontPage } from '../../pages/front-page.ts';
+import { FailedExchanges } from '../../protocols/auth/failures.ts';
+import { ASSETS_PATH, findAsset } from './assets.ts';
+import { continuePage, errorPage, loginPage, ownPath } from './login.ts';
+import { document, type Page, type Viewer } from './shell.ts';
+
+export const PAGE_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  /** With `no-referrer`, browsers would send the login with the origin "null". */
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+};
+
+/** As the API that the pages show. */
+const READ = all('results:read');
+
+const HTML = 'text/html; charset=utf-8';
+const FORM = 'application/x-www-form-urlencoded';
+
+/** A browser gets a page for each error: the login, one more attempt, or what is wrong. */
+const HTML_ERRORS: ErrorFormat = {
+  type: HTML,
+  methods: 'GET, HEAD',
+  headers: Object.entries(PAGE_HEADERS).flat(),
+  isChallenging: false,
+  body({ code, entry: { summary, hint } }, message, request) {
+    const url = ownPath(request?.url);
+    if (code === 'ASSAY_UNAUTHORIZED') return continuePage(`/login?next=${encodeURIComponent(url)}`);
+    if (code === 'ASSAY_FOREIGN_ORIGIN' && isNavigation(request)) return continuePage(url);
+    return errorPage(summary, message === summary ? '' : message, hint, code);
+  },
+};
+
+function isNavigation(request: IncomingMessage | undefined): boolean {
+  return request?.method === 'GET' && request.headers['sec-fetch-dest'] === 'document';
+}
+
+const PAGE = { route: 'page', htmlErrors: HTML_ERRORS, acceptsSession: true } as const;
+const PUBLIC = { ...PAGE, isPublic: true } as const;
+
+/** A page as a function of its request. It throws ASSAY_NOT_FOUND if there is no such thing. */
+export type Renderer = (request: FastifyRequest) => Promise<Page> | Page;
+
+/** `pages` are the renderers by the URL of their route. */
+export function dashboardPages(pages: Readonly<Record<string, Renderer>>) {
+  return async (app: FastifyInstance): Promise<void> => {
+    for (const [url, render] of Object.entries(pages)) {
+      const isRoot = url === '/';
+      const config = isRoot ? PUBLIC : PAGE;
+      onlyMethods(app, url, { config }, 'GET', 'HEAD');
+      app.get(url, { config }, async (request, reply) => {
+        if (isRoot) {
+          reply.header('vary', 'accept');
+          if (!acceptsHtml(request)) return plainFrontPage(request, reply);
+          authorize(request);
+        }
+        request.exchange.require(READ);
+        return sendPage(reply, document(await render(request), viewerOf(request)));
+      });
+    }
+    assetRoutes(app);
+    await app.register(loginRoutes);
+  };
+}
+
+/** Build tools and curl keep the text that they know. */
+function plainFrontPage({ headers }: FastifyRequest, reply: FastifyReply): string {
+  reply.type('text/plain; charset=utf-8');
+  return frontPage(headers.host);
+}
+
+function sendPage(reply: FastifyReply, text: string): string {
+  reply.headers(PAGE_HEADERS).type(HTML);
+  return text;
+}
+
+function viewerOf({ exchange, headers }: FastifyRequest): Viewer {
+  const { access, browserSessions } = exchange.server;
+  const isLoggedIn = !access.isOpen && browserSessions.identityOf(headers) !== undefined;
+  return { name: exchange.store.identity.name, isLoggedIn };
+}
+
+function assetRoutes(app: FastifyInstance): void {
+  onlyMethods(app, `${ASSETS_PATH}:name`, { config: PUBLIC }, 'GET', 'HEAD');
+  app.get<{ Params: { name: string } }>(`${ASSETS_PATH}:name`, { config: PUBLIC }, ({ params }, reply) => {
+    const asset = findAsset(params.name);
+    if (!asset) throw new AssayError('ASSAY_NOT_FOUND', 'pages have no such file');
+    reply
+      .headers({ ...PAGE_HEADERS, 'cache-control': 'public, max-age=31536000, immutable' })
+      .type(asset.type);
+    return asset.body.toString('utf8');
+  });
+}
+
+interface Login {
+  readonly Querystring: { readonly next?: string };
+}
+
+async function loginRoutes(app: FastifyInstance): Promise<void> {
+  const config = { ...PUBLIC, errors: jsonErrors('GET, HEAD, POST') };
+  const failures = new FailedExchanges();
+  onlyMethods(app, '/login', { config }, 'GET', 'HEAD', 'POST');
+  onlyMethods(app, '/logout', { config: { ...config, errors: jsonErrors('POST') } }, 'POST');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', receiveForm);
+
+  app.get<Login>('/login', { config }, ({ query, exchange, headers }, reply) => {
+    const next = ownPath(typeof query.next === 'string' ? query.next : undefined);
+    const { access, browserSessions } = exchange.server;
+    if (access.isOpen || browserSessions.identityOf(headers)) return reply.redirect(next, 303);
+    return sendPage(reply, loginPage(next));
+  });
+
+  app.post('/login', { config }, ({ body, exchange }, reply) => {
+    const form = body instanceof URLSearchParams ? body : new URLSearchParams();
+    const next = ownPath(form.get('next') ?? undefined);
+    const address = exchange.request.socket.remoteAddress ?? '';
+    failures.check(address);
+    const session = exchange.server.browserSessions.open(
+      (form.get('token') ?? '').trim(),
+      isSecure(exchange.request),
+    );
+    if (!session) {
+      failures.add(address);
+      reply.code(401);
+      return sendPage(reply, loginPage(next, 'This server does not know that token, or it has ended.'));
+    }
+    if (!isMet(READ, session.identity.rights)) {
+      reply.code(403);
+      return sendPage(
+        reply,
+        loginPage(next, 'That token may not read these pages: it lacks the right "results:read".'),
+      );
+    }
+    reply.headers({ ...PAGE_HEADERS, 'set-cookie': session.header });
+    return reply.redirect(next, 303);
+  });
+
+  app.post('/logout', { config }, ({ exchange }, reply) => {
+    reply.headers({
+      ...PAGE_HEADERS,
+      'set-cookie': exchange.server.browserSessions.close(isSecure(exchange.request)),
+    });
+    return reply.redirect('/login', 303);
+  });
+}
+
+/** Behind a proxy that ends TLS, the page's own origin tells that the browser uses it. */
+function isSecure({ socket, headers }: IncomingMessage): boolean {
+  return 'encrypted' in socket || (headers.origin?.startsWith('https://') ?? false);
+}
+
+async function receiveForm({ exchange, headers }: FastifyRequest): Promise<URLSearchParams | undefined> {
+  const bytes = await receiveWhole(exchange, ACCESS.maxExchangeBytes);
+  const [type] = (headers['content-type'] ?? '').split(';');
+  return type?.trim().toLowerCase() === FORM ? new URLSearchParams(bytes.toString('utf8')) : undefined;
+}

@@ -1,0 +1,93 @@
+// Run: the steps on a timeline, the critical path, and why each step ran.
+import { type Html, html, NOTHING } from '../../../core/html/html.ts';
+import type { Run } from '../api/types.ts';
+import { ago, bytes, count, counted, duration, short } from './format.ts';
+import { callout, empty, link, section, table, tile, tiles, webLink } from './parts.ts';
+import { timeline } from './timeline.ts';
+import { eventWord, runOutcome } from './words.ts';
+
+export function runPage(run: Run, now: number): Html {
+  const name = run.repository ?? run.where ?? `${run.tool} run`;
+  return html`<p class="faint">${link('/runs', 'Runs')} / <code>${run.id}</code></p>
+<h1>${name} ${runOutcome(run.outcome)}</h1>
+<p class="lead">${origin(run, now)}</p>
+${figures(run)}
+${run.warnings.map((text) => callout('warn', html`<p>${text}</p>`))}
+${criticalPath(run)}
+${run.stepList.length > 0 ? section('Steps', timeline(run)) : NOTHING}
+${run.source === 'grouped' ? lookups(run, now) : NOTHING}`;
+}
+
+function origin(run: Run, now: number): Html {
+  const { branch, commit, job, identity, tool, toolVersion, startedAt, where } = run;
+  const parts = [
+    html`${tool}${toolVersion === undefined ? NOTHING : html` ${toolVersion}`}`,
+    branch === undefined ? undefined : html`branch ${branch}`,
+    commit === undefined ? undefined : html`commit ${short(commit, 10)}`,
+    job === undefined ? undefined : webLink(job, 'CI job'),
+    job === undefined && where !== undefined ? html`on ${where}` : undefined,
+    html`reported by ${identity}`,
+    html`started ${ago(startedAt, now)}`,
+  ].filter((part) => part !== undefined);
+  return html`${parts.map((part, index) => (index === 0 ? part : html` · ${part}`))}`;
+}
+
+function figures(run: Run): Html {
+  const { elapsedMs, savedMs, hits, misses, failed, bytesUp, bytesDown, previous, jobs } = run;
+  const failures = failed > 0 ? `, ${count(failed)} failed` : '';
+  return tiles(
+    tile('Took', duration(elapsedMs), previous ? comparison(elapsedMs, previous) : NOTHING),
+    tile('Saved', duration(savedMs), 'the time that its hits would have run'),
+    tile(
+      'Hits',
+      html`${count(hits)} of ${count(hits + misses + failed)}`,
+      html`${count(misses)} ran${failures}${jobs === undefined ? NOTHING : html`, ${counted(jobs, 'job')} at once`}`,
+    ),
+    tile('Moved', bytes(bytesDown + bytesUp), html`${bytes(bytesDown)} down, ${bytes(bytesUp)} up`),
+  );
+}
+
+function comparison(elapsedMs: number, { id, elapsedMs: before }: { id: string; elapsedMs: number }): Html {
+  const difference = elapsedMs - before;
+  const than = link(`/runs/${encodeURIComponent(id)}`, 'the run before');
+  if (Math.abs(difference) < Math.max(100, before / 50)) return html`as long as ${than}`;
+  return html`${duration(Math.abs(difference))} ${difference > 0 ? 'longer' : 'shorter'} than ${than}`;
+}
+
+function criticalPath({ criticalPath: names, stepList, elapsedMs }: Run): Html {
+  const steps = names.flatMap((name) => stepList.find(({ step }) => step === name) ?? []);
+  if (steps.length === 0) return NOTHING;
+  const sum = steps.reduce((total, { elapsedMs: took }) => total + took, 0);
+  const slowest = steps.reduce((worst, step) => (step.elapsedMs > worst.elapsedMs ? step : worst));
+  return section(
+    'What took the time',
+    html`<ol class="path">${steps.map((step) => html`<li><a href="#step-${stepList.indexOf(step)}">${step.step}</a> <span class="faint">${duration(step.elapsedMs)}</span></li>`)}</ol>
+<p class="note">These steps waited for each other: ${duration(sum)} of ${duration(elapsedMs)}. The run gets shorter only if one of them does. <strong>${slowest.step}</strong> took most: ${slowest.why}</p>`,
+  );
+}
+
+function lookups(run: Run, now: number): Html {
+  const note = html`<p class="faint">${run.tool} does not report its steps. These are its requests that belong together.</p>`;
+  if (run.lookups.length === 0)
+    return section('Lookups', empty('No lookups', html`<p>This run only wrote results.</p>`));
+  return section(
+    'Lookups',
+    html`${note}${table(
+      'Lookups of the run, the newest first',
+      [
+        { title: 'What' },
+        { title: 'Key' },
+        { title: 'Namespace', isWide: true },
+        { title: 'When', isNumber: true },
+      ],
+      run.lookups.map((event) => [
+        eventWord(event.what),
+        /^[0-9a-f]{64}$/.test(event.key)
+          ? link(`/action/${event.key}`, short(event.key))
+          : short(event.key, 40),
+        html`<code>${event.namespace === '' ? '(default)' : event.namespace}</code>`,
+        ago(event.at, now),
+      ]),
+    )}`,
+  );
+}

@@ -1,0 +1,114 @@
+// Runs: what was built, by whom, with how many hits.
+import { type Html, html, NOTHING } from '../../../core/html/html.ts';
+import type { RunRow, Runs } from '../api/types.ts';
+import { ago, count, duration, short } from './format.ts';
+import { bar, empty, link, select, table } from './parts.ts';
+import { RUN_OUTCOMES, runOutcome } from './words.ts';
+
+/** The filters as the address has them. */
+export interface RunsQuery {
+  readonly repository?: string;
+  readonly branch?: string;
+  readonly step?: string;
+  readonly outcome?: string;
+  readonly tool?: string;
+  readonly namespace?: string;
+  readonly before?: string;
+}
+
+export function runsPage(runs: Runs, query: RunsQuery, now: number): Html {
+  const { before, ...filters } = query;
+  const isFiltered = Object.values(filters).some(Boolean);
+  if (runs.runs.length === 0 && !isFiltered && before === undefined) return html`${heading()}${noRuns()}`;
+  const rows =
+    runs.runs.length === 0
+      ? empty('No run is like that', html`<p>Choose less, or <a href="/runs">show all runs</a>.</p>`)
+      : runRows(runs.runs, now);
+  const first = before === undefined ? NOTHING : html`<a href="${address(filters)}">Newest runs</a> `;
+  const next =
+    runs.next === undefined
+      ? NOTHING
+      : html`<a href="${address({ ...filters, before: runs.next })}">Older runs</a>`;
+  return html`${heading()}${filterForm(runs, query)}${rows}<p class="filters">${first}${next}</p>`;
+}
+
+function heading(): Html {
+  return html`<h1>Runs</h1><p class="lead">What was built with this cache, the newest first. A run shows why each step ran.</p>`;
+}
+
+function noRuns(): Html {
+  return empty(
+    'No run has been reported yet',
+    html`<p><code>assay run</code> reports here by itself when this server is its remote and its token may write runs. Other tools are listed by what they send. <a href="/setup">Set up a tool</a>.</p>`,
+  );
+}
+
+function address(filters: RunsQuery): string {
+  const entries = Object.entries(filters).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? '/runs' : `/runs?${text}`;
+}
+
+function filterForm({ choices }: Runs, query: RunsQuery): Html {
+  const { repository = '', branch = '', step = '', outcome = '', tool = '', namespace = '' } = query;
+  return html`<form class="filters" method="get" action="/runs">
+${select('repository', 'Repository', { all: 'All repositories', chosen: repository, choices: choices.repositories })}
+${select('branch', 'Branch', { all: 'All branches', chosen: branch, choices: choices.branches })}
+${select('tool', 'Tool', { all: 'All tools', chosen: tool, choices: choices.tools })}
+${select('outcome', 'Outcome', { all: 'All outcomes', chosen: outcome, choices: RUN_OUTCOMES })}
+${choices.namespaces.length > 1 || namespace !== '' ? select('namespace', 'Namespace', { all: 'All namespaces', chosen: namespace, choices: choices.namespaces }) : NOTHING}
+<label>Step<input name="step" value="${step}" placeholder="any"></label>
+<button type="submit">Show</button>
+</form>`;
+}
+
+export function runRows(runs: readonly RunRow[], now: number): Html {
+  return table(
+    'Runs, the newest first',
+    [
+      { title: 'Outcome' },
+      { title: 'What' },
+      { title: 'Tool', isWide: true },
+      { title: 'Steps', isWide: true },
+      { title: 'Took', isNumber: true },
+      { title: 'Saved', isNumber: true, isWide: true },
+      { title: 'Started', isNumber: true },
+    ],
+    runs.map((run) => [
+      runOutcome(run.outcome),
+      what(run),
+      html`${run.tool}${run.toolVersion === undefined ? NOTHING : html` <span class="faint">${run.toolVersion}</span>`}`,
+      steps(run),
+      html`${duration(run.elapsedMs)}`,
+      html`${duration(run.savedMs)}`,
+      ago(run.startedAt, now),
+    ]),
+  );
+}
+
+function what(run: RunRow): Html {
+  const name = run.repository ?? run.where ?? run.id;
+  const place = [
+    run.branch === undefined ? undefined : html`${run.branch}`,
+    run.commit === undefined ? undefined : short(run.commit, 8),
+    run.branch === undefined && run.commit === undefined ? html`${run.identity}` : undefined,
+  ].filter((one) => one !== undefined);
+  const note = place.map((one, index) => (index === 0 ? one : html` · ${one}`));
+  return html`${link(`/runs/${encodeURIComponent(run.id)}`, name)} <span class="note">${note}</span>`;
+}
+
+function steps({ hits, misses, failed }: RunRow): Html {
+  const total = hits + misses + failed;
+  if (total === 0) return html`–`;
+  const parts = [
+    { share: hits / total, tone: 'hit' },
+    { share: misses / total, tone: 'miss' },
+    { share: failed / total, tone: 'failed' },
+  ];
+  const words = [
+    `${count(hits)} hit`,
+    `${count(misses)} ran`,
+    ...(failed > 0 ? [`${count(failed)} failed`] : []),
+  ];
+  return html`${words.join(', ')}${bar(parts)}`;
+}

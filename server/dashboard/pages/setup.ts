@@ -1,0 +1,49 @@
+// Set up: for each tool what to write, with this server's address, and a light that says whether it works.
+import { type Html, html, NOTHING } from '../../../core/html/html.ts';
+import type { Setup, ToolSetup } from '../api/types.ts';
+import { TOOLS } from '../setup/tools.ts';
+import { ago, counted } from './format.ts';
+import { copyable } from './parts.ts';
+
+const TEAM = /^[0-9A-Za-z_.-]{1,100}$/;
+
+/** `team` replaces TEAM, if it can be one part of a namespace. */
+export function setupPage(setup: Setup, team: string | undefined, now: number): Html {
+  const shown = team !== undefined && TEAM.test(team) ? team : 'TEAM';
+  const connected = setup.tools.filter(({ lastRequestAt }) => lastRequestAt !== undefined);
+  const token = setup.needsToken
+    ? html` Write a token of this server for <code>TOKEN</code>: it decides what may be written.`
+    : html` This server needs no token.`;
+  return html`<h1>Set up a tool</h1>
+<p class="lead">This server is <code>${setup.address}</code>. Copy what your tool needs, build something, and watch its light turn green.${token}</p>
+<form class="filters" method="get" action="/setup">
+<label>Team<input name="team" value="${shown === 'TEAM' ? '' : shown}" placeholder="TEAM" maxlength="100" pattern="[0-9A-Za-z_.\\-]+"></label>
+<button type="submit">Fill in</button>
+<p class="note">Any name. Each team has keys of its own.</p>
+</form>
+<p id="connected" aria-live="polite">${summary(connected)}</p>
+<div class="cards" data-lights>${setup.tools.map((tool, index) => card(tool, index, shown, now))}</div>`;
+}
+
+function summary(connected: readonly ToolSetup[]): string {
+  if (connected.length === 0) return 'No tool has asked this server yet.';
+  const names = connected.map(({ name }) => name).join(', ');
+  return `${connected.length} of ${TOOLS.length} have asked this server: ${names}.`;
+}
+
+function card(tool: ToolSetup, index: number, team: string, now: number): Html {
+  const { name, snippet } = tool;
+  const where = TOOLS.find((one) => one.name === name)?.where;
+  const id = `tool-${index}`;
+  return html`<article class="card" aria-labelledby="${id}">
+<div class="card-head"><h2 id="${id}">${name}</h2>${light(tool, now)}</div>
+<p class="note">${where === undefined ? NOTHING : html`Write this ${where}.`}</p>
+${copyable(snippet.replace(/\bTEAM\b/g, team), `the setting for ${name}`)}
+</article>`;
+}
+
+function light({ name, lastRequestAt, requestsToday }: ToolSetup, now: number): Html {
+  if (lastRequestAt === undefined)
+    return html`<span class="light" data-tool="${name}">Waiting for the first request</span>`;
+  return html`<span class="light on" data-tool="${name}">Connected: ${counted(requestsToday, 'request')} today, the last ${ago(lastRequestAt, now)}</span>`;
+}

@@ -1,0 +1,78 @@
+// The frame of every page: the head, the navigation, the login, the footer.
+import { type Html, html, NOTHING } from '../../../core/html/html.ts';
+import { VERSION } from '../../../core/version.ts';
+import { assetUrl } from './assets.ts';
+
+/** The pages in the navigation. */
+const PAGES = [
+  ['/', 'Now'],
+  ['/runs', 'Runs'],
+  ['/misses', 'Misses'],
+  ['/hermeticity', 'Hermeticity'],
+  ['/storage', 'Storage'],
+  ['/setup', 'Set up'],
+] as const;
+
+export interface Viewer {
+  /** The name of the token. */
+  readonly name: string;
+  /** A cookie says who it is, so there is something to log out of. */
+  readonly isLoggedIn: boolean;
+}
+
+export interface Page {
+  readonly title: string;
+  /** The path of its entry in the navigation. */
+  readonly path: string;
+  readonly content: Html;
+  /** The page draws charts. */
+  readonly hasCharts?: boolean;
+}
+
+export function document(
+  { title, path, content, hasCharts = false }: Page,
+  viewer: Viewer | undefined,
+): string {
+  const charts = hasCharts
+    ? html`<link rel="stylesheet" href="${assetUrl('uplot.css')}"><script defer src="${assetUrl('uplot.js')}"></script>`
+    : NOTHING;
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Assay</title>
+<link rel="icon" href="${assetUrl('icon.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${assetUrl('style.css')}">
+${charts}<script type="module" src="${assetUrl('script')}"></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header>
+<a class="brand" href="/"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 1.5 22 7v10l-10 5.5L2 17V7z"/><path class="mark" d="m7 12.5 3.5 3.5L17 9"/></svg>Assay</a>
+${viewer ? navigation(path) : NOTHING}
+${viewer?.isLoggedIn ? logout(viewer) : NOTHING}
+</header>
+<main id="content" tabindex="-1">
+${content}
+</main>
+<footer><p>Assay ${VERSION} · <a href="/api/v1/openapi.json">JSON API</a> · <a href="/status">Status</a> · <a href="/metrics">Metrics</a></p></footer>
+</body>
+</html>
+`;
+  return page.text;
+}
+
+function navigation(current: string): Html {
+  const items = PAGES.map(([path, title]) =>
+    path === current
+      ? html`<li><a href="${path}" aria-current="page">${title}</a></li>`
+      : html`<li><a href="${path}">${title}</a></li>`,
+  );
+  return html`<nav aria-label="Pages"><ul>${items}</ul></nav>`;
+}
+
+function logout({ name }: Viewer): Html {
+  return html`<form class="logout" method="post" action="/logout"><span>${name}</span><button type="submit">Log out</button></form>`;
+}

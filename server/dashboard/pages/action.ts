@@ -145,10 +145,7 @@ function log(name: string, { bytes: size, text, isCut }: LogText): Html {
   return html`<h3>${name}</h3>${cut}<pre class="log" tabindex="0" aria-label="${name}">${multiline(text)}</pre>`;
 }
 
-function receipt(
-  { receipt: { at, where, commit, assay } }: ActionResultDetails,
-  now: number,
-): Html {
+function receipt({ receipt: { at, where, commit, assay } }: ActionResultDetails, now: number): Html {
   const rows: readonly (readonly [string, Html | string | undefined])[] = [
     ['Made', at === undefined ? undefined : ago(at, now)],
     ['On', where],

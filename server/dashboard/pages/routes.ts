@@ -62,7 +62,11 @@ export const PAGES: Readonly<Record<string, Renderer>> = {
 };
 
 /** Why two actions can't be compared stands on the page of the first. */
-async function compared(exchange: Exchange, key: string, to: string | undefined): Promise<Comparison | undefined> {
+async function compared(
+  exchange: Exchange,
+  key: string,
+  to: string | undefined,
+): Promise<Comparison | undefined> {
   if (to === undefined || to === '') return undefined;
   if (!isHash(key) || !isHash(to)) return { to, failure: 'A key has 64 hex digits.' };
   try {

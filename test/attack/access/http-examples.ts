@@ -130,7 +130,10 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
     },
   ],
   'fastify /': [{ path: '/' }, { path: '/', headers: BROWSER, isLive: true }],
-  'fastify /runs': [{ path: '/runs', headers: BROWSER }, { path: '/runs?branch=main' }],
+  'fastify /runs': [
+    { path: '/runs', headers: BROWSER, isLive: true },
+    { path: '/runs?branch=main', isLive: true },
+  ],
   'fastify /runs/:id': [{ path: '/runs/a-run', headers: BROWSER }],
   'fastify /misses': [{ path: '/misses?days=30', headers: BROWSER }],
   'fastify /action/:key': [{ path: `/action/${KEY.hash}?to=${DIGESTS.small.hash}`, headers: BROWSER }],

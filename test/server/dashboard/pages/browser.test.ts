@@ -3,8 +3,8 @@
 import axe from 'axe-core';
 import { expect, test } from 'vitest';
 import { escapeHtml } from '../../../../core/html/html.ts';
-import { browserForAll, type Look, NARROW, type Visit, WIDE } from './chromium.ts';
 import { soak } from '../../../rig/soak.ts';
+import { browserForAll, type Look, NARROW, type Visit, WIDE } from './chromium.ts';
 import { FIXTURE_PAGES } from './fixture-pages.ts';
 import { fixtureServer } from './fixture-server.ts';
 import { NASTY, SETUP } from './fixtures.ts';

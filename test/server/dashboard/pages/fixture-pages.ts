@@ -51,7 +51,11 @@ export const FIXTURE_PAGES: Readonly<Record<string, string>> = {
   run: page('Run', '/runs', runPage(RUN, AT)),
   'run-grouped': page('Run', '/runs', runPage(GROUPED_RUN, AT)),
   action: page('Action', '/runs', actionPage(ACTION, { to: DIFFERENCE.to, found: DIFFERENCE }, AT)),
-  'action-without-result': page('Action', '/runs', actionPage(WITHOUT_RESULT, { to: 'x', failure: 'A key has 64 hex digits.' }, AT)),
+  'action-without-result': page(
+    'Action',
+    '/runs',
+    actionPage(WITHOUT_RESULT, { to: 'x', failure: 'A key has 64 hex digits.' }, AT),
+  ),
   misses: page('Misses worth fixing', '/misses', missesPage(MISSES, '30', AT)),
   'misses-new': page(
     'Misses worth fixing',

@@ -22,8 +22,6 @@ const NO_DIGIT = 0xff;
 const DIGITS = new Uint8Array(128).fill(NO_DIGIT);
 for (const [value, digit] of [...'0123456789abcdef'].entries()) DIGITS[digit.charCodeAt(0)] = value;
 
-const DIGIT_CODES = Buffer.from('0123456789abcdef');
-
 /** A loop, because every request calls this: a regular expression takes twice as long. */
 export function isHash(text: string): text is Hash {
   if (text.length !== HASH_LENGTH) return false;
@@ -66,15 +64,6 @@ export class BinaryDigest implements Digest {
 
   get hash(): Hash {
     return this.#bytes.toString('hex', this.#at, this.#at + HASH_BYTES) as Hash;
-  }
-
-  /** Writes the hash as 64 hex digits. */
-  writeHex(target: Uint8Array, at: number): void {
-    for (let byte = 0; byte < HASH_BYTES; byte++) {
-      const value = this.#bytes[this.#at + byte] ?? 0;
-      target[at + 2 * byte] = DIGIT_CODES[value >>> 4] ?? 0;
-      target[at + 2 * byte + 1] = DIGIT_CODES[value & 15] ?? 0;
-    }
   }
 
   copyHash(target: Uint8Array): void {

@@ -18,6 +18,25 @@ const SIZE_START = SIZE_TAG_AT + 1;
 /** Seven bytes hold sizes up to 2^49. */
 const MAX_SIZE_BYTES = 7;
 
+/** A digest that a client sent in the usual encoding, and its place in the message. An answer repeats it. */
+class SentDigest extends BinaryDigest {
+  readonly #message: Buffer;
+  readonly #start: number;
+  readonly #end: number;
+
+  constructor(keys: Buffer, keyAt: number, size: number, message: Buffer, start: number, end: number) {
+    super(keys, keyAt, size);
+    this.#message = message;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  /** Returns its length. */
+  copy(target: Buffer, at: number): number {
+    return this.#message.copy(target, at, this.#start, this.#end);
+  }
+}
+
 /** The tag and the length of a digest, and the digest in the usual encoding with a size below 2^53. */
 const MAX_ENTRY_BYTES = 2 + SIZE_START + 8;
 
@@ -27,16 +46,21 @@ export function encodeDigests(tag: number, digests: readonly Digest[]): Buffer {
   let at = 0;
   for (const digest of digests) {
     const start = at + 2;
+    const end =
+      start + (digest instanceof SentDigest ? digest.copy(message, start) : write(digest, message, start));
     message[at] = tag;
-    message[start] = HASH;
-    message[start + 1] = HASH_LENGTH;
-    if (digest instanceof BinaryDigest) digest.writeHex(message, start + HASH_START);
-    else message.write(digest.hash, start + HASH_START, 'latin1');
-    const end = digest.size === 0 ? start + SIZE_TAG_AT : writeSize(message, start, digest.size);
     message[at + 1] = end - start;
     at = end;
   }
   return message.subarray(0, at);
+}
+
+/** Returns the length of the digest. */
+function write({ hash, size }: Digest, message: Buffer, start: number): number {
+  message[start] = HASH;
+  message[start + 1] = HASH_LENGTH;
+  message.write(hash, start + HASH_START, 'latin1');
+  return size === 0 ? SIZE_TAG_AT : writeSize(message, start, size) - start;
 }
 
 /** Returns the end of the digest that begins at `start`. */
@@ -95,7 +119,7 @@ function usualDigest(
   if (!isUsual) return undefined;
   const size = varintAt(bytes, start + SIZE_START, end);
   if (size === undefined || !decodeHash(bytes, start + HASH_START, keys, keyAt)) return undefined;
-  return new BinaryDigest(keys, keyAt, size);
+  return new SentDigest(keys, keyAt, size, bytes, start, end);
 }
 
 /** Undefined unless the varint ends exactly at `end`. */

@@ -138,8 +138,18 @@ export function decodePresence(record: Buffer, version: number): Presence {
   };
 }
 
+/** Lists of one tenant, as most blobs have: one object for each instead of one for each lookup. */
+const singles = new Map<number, Tenants>();
+
+function singleTenant(number: number): Tenants {
+  const known = singles.get(number) ?? tenantsOf(number);
+  singles.set(number, known);
+  return known;
+}
+
 /** A copy: the next read of the index overwrites the record. */
 function tenantsFrom(record: Buffer, start: number, count: number): Tenants {
+  if (count === 1) return singleTenant(record.readUInt16LE(start));
   return Buffer.from(record.subarray(start, start + count * TENANT_BYTES));
 }
 

@@ -12,7 +12,8 @@ import { type Answer, type BlobSpec, bytesOf, type Operation, type Question } fr
 
 /** Waits end sooner than in a real node, because the faults of a schedule last about a second. */
 const IDLE_MS = 1500;
-const MAX_BYTES = 4 * 1024 * 1024;
+/** So little that a few schedules fill it. */
+const MAX_BYTES = 2 * 1024 * 1024;
 const PARTS = 3;
 
 const { ASSAY_INDEX = '', ASSAY_BLOBS = '' } = process.env;

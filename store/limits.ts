@@ -135,8 +135,11 @@ export const STORE = {
   /** Connections of a node to PostgreSQL. */
   indexConnections: 16,
   /** A connection, and an answer, may take this long. Then PostgreSQL counts as away. */
-  indexConnectMs: 3 * SECOND,
+  indexConnectMs: 5 * SECOND,
   indexAnswerMs: 10 * SECOND,
+  /** Statements that wait for a connection, and how long. */
+  indexQueue: 16_384,
+  indexQueueMs: 10 * SECOND,
   /** How often a node tries to reach a PostgreSQL, or a bucket, that is away. */
   probeMs: 500,
   /** How often a statement is repeated that PostgreSQL ended because of a deadlock. */
@@ -161,6 +164,16 @@ export const STORE = {
   maxSuspects: 10_000,
   /** How often an object's bytes are asked for again from where they stopped. */
   objectAttempts: 3,
+
+  /** Of a blob that several read at once, so many chunks stay in memory for those behind the first. */
+  sharedChunks: 8,
+  /** A reader that needs a chunk for longer than this leaves the others. */
+  slowReaderMs: 1 * SECOND,
+  /** The lease of copies in a tier. They need none, but each use within a window of it writes nothing. */
+  tierLeaseMs: 16 * SECOND,
+  /** How long an answer about the parts of a fleet is used, and how long a part may take to answer. */
+  partsMs: 1 * SECOND,
+  partsWaitMs: 3 * SECOND,
 
   // The write log
 

@@ -292,6 +292,8 @@ export interface Store extends TenantParts {
   readonly inspect?: (() => Promise<Inspection>) | undefined;
   /** Why the store can't be read or, with `isWritten`, written now. Undefined if no fault is known. */
   readonly fault?: ((isWritten: boolean) => string | undefined) | undefined;
+  /** Asks each part of the store whether it can be reached: "ok", or why not. Undefined if it has no parts. */
+  readonly parts?: (() => Promise<Readonly<Record<string, string>>>) | undefined;
   close(): Promise<void>;
 }
 

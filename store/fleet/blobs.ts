@@ -20,9 +20,10 @@ import { ContentHash } from './content-hash.ts';
 import type { Database, Statement } from './database.ts';
 import { FRESH_TICKS } from './logical-clock.ts';
 import type { LostObjects } from './lost-objects.ts';
-import { NoSuchObject, type ObjectList, readChunks, WrongChunk } from './object-reader.ts';
+import { NoSuchObject, type ObjectList, WrongChunk } from './object-reader.ts';
 import { CONDEMNED, type ObjectRows, PART, STORED, UPLOADING } from './object-rows.ts';
 import type { Presence } from './presence.ts';
+import type { SharedReads, Tier } from './shared-reads.ts';
 import { EVERYONE, NOBODY, type TenantNumbers } from './tenants.ts';
 
 const GET: Statement = {
@@ -121,12 +122,19 @@ export interface FleetBlobsParts {
   readonly tenants: TenantNumbers;
   readonly objectRows: ObjectRows;
   readonly lost: LostObjects;
+  readonly reads: SharedReads;
+  readonly tier: Tier | undefined;
   readonly now: () => number;
   readonly onEvent: OnStoreEvent;
 }
 
 export class FleetBlobs implements Blobs {
   readonly #parts: FleetBlobsParts;
+  /**
+   * Large blobs that tenants have been given here. While PostgreSQL is away, each tenant gets those from the tier:
+   * what a tenant has put stays its own.
+   */
+  readonly #served = new Set<string>();
 
   constructor(parts: FleetBlobsParts) {
     this.#parts = parts;
@@ -144,6 +152,20 @@ export class FleetBlobs implements Blobs {
 
   /** Without a tenant, here and below: for the store itself, which sees every blob. */
   async get(hash: Hash, tenant?: string): Promise<Blob | undefined> {
+    try {
+      const blob = await this.#get(hash, tenant);
+      if (blob && !blob.bytes && this.#parts.tier) this.#remember(servedKey(hash, tenant));
+      return blob;
+    } catch (error) {
+      if (!isIndexAway(error)) throw error;
+      const isAllowed = tenant === undefined || this.#served.has(servedKey(hash, tenant));
+      const copy = isAllowed ? await this.#parts.tier?.get(hash) : undefined;
+      if (!copy) throw error;
+      return copy;
+    }
+  }
+
+  async #get(hash: Hash, tenant: string | undefined): Promise<Blob | undefined> {
     const number = await this.#parts.tenants.find(tenant);
     if (number === NOBODY) return undefined;
     const row = await this.#find(hash, number);
@@ -151,6 +173,13 @@ export class FleetBlobs implements Blobs {
     if (!row.isFresh && (await this.#parts.presence.missing([{ hash, size: row.size }], number)).length > 0)
       return undefined;
     return row.bytes ? this.#small(hash, row, row.bytes) : this.#large(hash, row);
+  }
+
+  #remember(served: string): void {
+    this.#served.delete(served);
+    this.#served.add(served);
+    if (this.#served.size <= STORE.presenceMemoBlobs) return;
+    for (const oldest of this.#served.keys().take(1)) this.#served.delete(oldest);
   }
 
   async #find(hash: Hash, tenant: number): Promise<BlobRow | undefined> {
@@ -318,7 +347,7 @@ class FleetLargeBlob implements LargeBlob {
     const last = Math.ceil(end / STORE.chunkBytes);
     let start = first * STORE.chunkBytes;
     try {
-      for await (const chunk of readChunks(this.#parts.bucket, this.#list, first, last)) {
+      for await (const chunk of this.#parts.reads.chunks(this.#hash, this.#list, first, last)) {
         yield chunk.subarray(Math.max(0, offset - start), end - start);
         start += chunk.length;
       }
@@ -343,6 +372,14 @@ const USAGE_SHARDS = 64;
 
 function tenantList(tenant: number): number[] {
   return tenant === EVERYONE ? [] : [tenant];
+}
+
+function servedKey(hash: Hash, tenant = ''): string {
+  return `${tenant} ${hash}`;
+}
+
+function isIndexAway(error: unknown): boolean {
+  return error instanceof AssayError && error.code === 'ASSAY_INDEX_AWAY';
 }
 
 export function bytesOf(hash: Hash): Buffer {

@@ -5,12 +5,15 @@
 // D2 While PostgreSQL is away, a statement fails at once. One probe at a time finds out when it is back.
 // D3 `onLost` runs before any statement fails because the connection is lost. What a node remembers of the
 //    index is forgotten there.
-// D4 A statement that failed may have been executed. Every statement can be repeated.
+// D4 A statement waits for a connection at most STORE.indexQueueMs, and is then refused as ASSAY_OVERLOADED: a busy
+//    node must not take its own queue for a PostgreSQL that is away.
+// D5 A statement that failed may have been executed. Every statement can be repeated.
 //
 // Each write is one statement, so each is one transaction and one round trip.
 import type pg from 'pg';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
+import { Semaphore } from '../shared/semaphore.ts';
 
 /** A statement is prepared once in each connection. */
 export interface Statement {
@@ -31,6 +34,11 @@ export class Database {
   readonly #connect: () => pg.Pool;
   /** Replaced when a connection is lost: others may lead to a server that is no longer the primary. */
   #pool: pg.Pool;
+  readonly #connections = new Semaphore({
+    permits: STORE.indexConnections,
+    maxWaiting: STORE.indexQueue,
+    waitMs: STORE.indexQueueMs,
+  });
   #isAway = false;
   #isClosed = false;
   #probe: NodeJS.Timeout | undefined;
@@ -86,10 +94,13 @@ export class Database {
       if (this.#isAway) throw away('it could not be reached a moment ago');
       const began = performance.now();
       try {
-        const { rows } = await this.#pool.query<Row>({ ...statement, values: [...values] });
+        const { rows } = await this.#connections.run(() =>
+          this.#pool.query<Row>({ ...statement, values: [...values] }),
+        );
         this.#options.onAnswer?.(performance.now() - began);
         return rows;
       } catch (error) {
+        if (error instanceof AssayError) throw error;
         if (isRepeatable(error) && attempt < STORE.statementAttempts) continue;
         throw this.#faultOf(error);
       }

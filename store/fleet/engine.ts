@@ -17,12 +17,15 @@ import type { Objects } from './objects.ts';
 import { Presence } from './presence.ts';
 import { FleetResults } from './results.ts';
 import { checkVersion } from './schema.ts';
+import { type ReadCounts, SharedReads, type Tier } from './shared-reads.ts';
 import { TenantNumbers } from './tenants.ts';
 import { FleetUploads } from './uploads.ts';
 
 export interface FleetEngineOptions {
   readonly index: string;
   readonly objects: Objects;
+  /** The copies on the disk of this node. */
+  readonly tier?: Tier | undefined;
   readonly onEvent: OnStoreEvent;
   /** A monotonic clock of this node. */
   readonly now?: () => number;
@@ -38,8 +41,9 @@ export interface FleetEngine extends Engine {
   readonly clock: LogicalClock;
   readonly janitor: Janitor;
   readonly eviction: FleetEviction;
-  /** Which part can't be reached now. */
-  away(): Promise<{ readonly index: boolean; readonly blobs: boolean }>;
+  readonly readCounts: ReadCounts;
+  /** Asks PostgreSQL and the bucket now: "ok", or why not. */
+  parts(): Promise<{ readonly index: string; readonly blobs: string }>;
 }
 
 /** Throws ASSAY_INDEX_VERSION if the tables are not those of this version. */
@@ -69,6 +73,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     (hash, generation, detail) => blobs.quarantine(hash, generation, detail),
     options.lostAfterMs,
   );
+  const reads = new SharedReads(bucket, options.tier);
   const blobs: FleetBlobs = new FleetBlobs({
     database,
     bucket,
@@ -76,6 +81,8 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     tenants,
     objectRows,
     lost,
+    reads,
+    tier: options.tier,
     now,
     onEvent,
   });
@@ -96,20 +103,23 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     records: new FleetResults(database, presence, now, onEvent),
     labels: new FleetLabels(database),
     history: new FleetHistory(database),
-    fault(isWritten) {
-      if (database.isAway) return 'PostgreSQL can’t be reached';
-      return isWritten && bucket.isAway ? 'the bucket can’t be reached' : undefined;
-    },
     clock,
     janitor,
     eviction,
-    async away() {
-      const index = await clock.look().then(
-        () => false,
-        () => true,
-      );
-      return { index, blobs: !(await bucket.canReadCanary()) };
-    },
+    readCounts: reads.counts,
+    parts: atMostOnceIn(STORE.partsMs, now, async () => {
+      const [index, blobs] = await Promise.all([
+        inTime(
+          clock.look().then(() => 'ok'),
+          'PostgreSQL can’t be reached',
+        ),
+        inTime(
+          bucket.canReadCanary().then((canRead) => (canRead ? 'ok' : NO_BUCKET)),
+          NO_BUCKET,
+        ),
+      ]);
+      return { index, blobs };
+    }),
     async close() {
       await uploads.close();
       lost.close();
@@ -118,5 +128,24 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
       await bucket.close();
       await database.close();
     },
+  };
+}
+
+const NO_BUCKET = 'the bucket can’t be read';
+
+/** The answer, or `otherwise` if it fails or takes too long. */
+async function inTime(answer: Promise<string>, otherwise: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const timer = setTimeout(() => resolve(otherwise), STORE.partsWaitMs);
+  answer.then(resolve, () => resolve(otherwise));
+  return promise.finally(() => clearTimeout(timer));
+}
+
+/** Anyone may ask a server for its state: many questions must not become many requests to the bucket. */
+function atMostOnceIn<T>(milliseconds: number, now: () => number, ask: () => Promise<T>): () => Promise<T> {
+  let answer: { readonly at: number; readonly value: Promise<T> } | undefined;
+  return () => {
+    if (!answer || now() - answer.at >= milliseconds) answer = { at: now(), value: ask() };
+    return answer.value;
   };
 }

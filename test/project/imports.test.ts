@@ -44,6 +44,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'disk/uploads',
     'disk',
     'open.ts',
+    'open-fleet.ts',
   ],
   hermeticity: ['limits.ts  system', 'trace  sandbox  reproduce', 'trace/strace  verdict'],
   server: [

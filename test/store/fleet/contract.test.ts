@@ -1,6 +1,8 @@
-// The fleet engine passes the contract of a store, on a real PostgreSQL.
+// The fleet engine passes the contract of a store, on a real PostgreSQL and a real bucket.
 import { afterAll, beforeAll } from 'vitest';
 import { openFleetEngine } from '../../../store/fleet/engine.ts';
+import { openS3Objects } from '../../../store/fleet/s3/s3-objects.ts';
+import { readS3Settings } from '../../../store/fleet/s3/settings.ts';
 import { addLayers } from '../../../store/open.ts';
 import { type Backend, describeStore } from '../contract.ts';
 import { describeHistory } from '../contract-history.ts';
@@ -9,7 +11,6 @@ import { describeReview } from '../contract-review.ts';
 import { describeTenants } from '../contract-tenants.ts';
 import { describeUploads } from '../contract-uploads.ts';
 import { createDatabase, type TestDatabase } from './index-database.ts';
-import { MemoryObjects } from './memory-objects.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -20,10 +21,11 @@ afterAll(() => database.close());
 const backend: Backend = {
   name: 'the fleet store',
   async open(onEvent) {
+    const { environment } = database;
     await database.clear();
     const engine = await openFleetEngine({
       index: database.url,
-      objects: new MemoryObjects(),
+      objects: await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, { ...environment })),
       onEvent,
       // The tests remove blobs behind the back of the node that has just stored them.
       memoMs: 0,

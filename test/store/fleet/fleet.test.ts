@@ -8,7 +8,7 @@ import { STORE } from '../../../store/limits.ts';
 import { addLayers } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { addressOf, contentOf, putOne, readFrom, resultNaming, streamOf } from '../content.ts';
-import { createDatabase, type TestDatabase } from './index-database.ts';
+import { createDatabase, END_OTHERS, type TestDatabase } from './index-database.ts';
 import { MemoryObjects } from './memory-objects.ts';
 
 const SMALL = 1000;
@@ -155,11 +155,22 @@ describe('a node', () => {
     await putOne(one, bytes);
     await lose(digestOf(bytes).hash);
     expect(await isMissing(one, bytes)).toBe(false);
-    await database.query(
-      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-    );
+    await database.query(END_OTHERS);
     await expect.poll(() => isMissing(one, bytes).catch(() => false)).toBe(true);
     expect(await putOne(one, bytes)).toEqual(digestOf(bytes));
+  });
+
+  test('answers at once that PostgreSQL is away', async () => {
+    const one = await node();
+    const bytes = contentOf('away', SMALL);
+    await database.blocked(async () => {
+      await expect(isMissing(one, bytes)).rejects.toMatchObject({ code: 'ASSAY_INDEX_AWAY' });
+      await expect(putOne(one, bytes)).rejects.toMatchObject({ code: 'ASSAY_INDEX_AWAY' });
+      await expect(one.results.get(addressOf('key'))).rejects.toMatchObject({ code: 'ASSAY_INDEX_AWAY' });
+      expect(await one.engine.parts()).toEqual({ index: 'PostgreSQL can’t be reached', blobs: 'ok' });
+    });
+    const put = () => putOne(one, bytes).catch(() => undefined);
+    await expect.poll(put, { timeout: 10_000 }).toEqual(digestOf(bytes));
   });
 
   test('says that the tables are not those of its version', async () => {
@@ -314,12 +325,12 @@ describe('a bucket that is away', () => {
       code: 'ASSAY_BUCKET_AWAY',
     });
     expect(asked).toBe(0);
-    expect(one.fault?.(true)).toBe('the bucket can’t be reached');
+    expect(await one.engine.parts()).toEqual({ index: 'ok', blobs: 'the bucket can’t be read' });
     const small = await putOne(one, contentOf('small', SMALL));
     expect(await one.results.put(addressOf('key'), resultNaming(small))).toBe('stored');
     objects.isAway = false;
-    await expect.poll(() => one.fault?.(true), { timeout: 5000 }).toBeUndefined();
-    await one.blobs.put(digestOf(bytes), streamOf(bytes));
+    const put = () => one.blobs.put(digestOf(bytes), streamOf(bytes)).catch(() => undefined);
+    await expect.poll(put, { timeout: 10_000 }).toEqual(digestOf(bytes));
   });
 });
 

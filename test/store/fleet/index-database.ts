@@ -18,6 +18,11 @@ const CLEAR = [
   .map((name) => `DELETE FROM assay.${name};`)
   .join(' ');
 
+/** Ends all other connections to the database. */
+export const END_OTHERS = `
+  SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+
 export interface TestDatabase {
   readonly environment: FleetEnvironment;
   readonly url: string;
@@ -26,6 +31,8 @@ export interface TestDatabase {
   clear(): Promise<void>;
   /** Moves the logical clock, as if so many ticks had passed. */
   advance(ticks: number): Promise<void>;
+  /** Nobody can reach the database during `work`. */
+  blocked(work: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,6 +51,15 @@ export async function createDatabase(leaseMs?: number): Promise<TestDatabase> {
     },
     async advance(ticks) {
       await client.query('UPDATE assay.clock SET tick = tick + $1', [ticks]);
+    },
+    async blocked(work) {
+      const allow = (isAllowed: boolean) =>
+        client.query('UPDATE pg_database SET datallowconn = $1 WHERE datname = current_database()', [
+          isAllowed,
+        ]);
+      await allow(false);
+      await client.query(END_OTHERS);
+      await work().finally(() => allow(true));
     },
     close: () => client.end(),
   };

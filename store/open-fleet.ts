@@ -1,0 +1,68 @@
+// Opens the store of a fleet: PostgreSQL and a bucket that all servers share, and a tier on the disk of this one.
+// The layers are those of every store (open.ts). The fleet engine checks every byte itself.
+import type { OnStoreEvent } from './events.ts';
+import { type FleetEngine, openFleetEngine } from './fleet/engine.ts';
+import { openS3Objects } from './fleet/s3/s3-objects.ts';
+import { readS3Settings, type S3Environment } from './fleet/s3/settings.ts';
+import { STORE } from './limits.ts';
+import { addLayers, type DiskStore, openDiskStore } from './open.ts';
+import type { SizeLimit } from './size-limit.ts';
+import type { Store } from './store.ts';
+
+export interface FleetStoreOptions {
+  /** `postgres://…` */
+  readonly index: string;
+  /** `s3://…` */
+  readonly blobs: string;
+  /** The AWS_… variables. */
+  readonly environment: S3Environment;
+  readonly tier?: { readonly folder: string; readonly maxSize: SizeLimit } | undefined;
+  /** The bytes that the fleet may hold. */
+  readonly maxBytes?: number;
+  readonly onEvent: OnStoreEvent;
+}
+
+export interface FleetStore extends Store {
+  readonly engine: FleetEngine;
+  /** The copies on this disk. All of them may go. */
+  readonly tier: DiskStore | undefined;
+}
+
+export async function openFleetStore(options: FleetStoreOptions): Promise<FleetStore> {
+  const { index, blobs, environment, maxBytes, onEvent } = options;
+  const objects = await openS3Objects(readS3Settings(blobs, environment));
+  const tier = options.tier && (await openTier(options.tier.folder, options.tier.maxSize));
+  try {
+    const engine = await openFleetEngine({
+      index,
+      objects,
+      tier: tier?.blobs,
+      maxBytes: maxBytes ?? Number.POSITIVE_INFINITY,
+      onEvent,
+    });
+    return {
+      ...addLayers(engine, onEvent),
+      engine,
+      tier,
+      parts: engine.parts,
+      async close() {
+        await engine.close();
+        await tier?.close();
+      },
+    };
+  } catch (error) {
+    await objects.close();
+    await tier?.close();
+    throw error;
+  }
+}
+
+/** Its events say nothing about the fleet: what a tier evicts or quarantines is in the bucket. */
+function openTier(directory: string, maxSize: SizeLimit): Promise<DiskStore> {
+  return openDiskStore({
+    directory,
+    maxSize,
+    leaseMs: STORE.tierLeaseMs,
+    commitDelayMs: STORE.serverCommitDelayMs,
+  });
+}

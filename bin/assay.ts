@@ -96,6 +96,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'share a store over HTTP and gRPC',
     load: async () => (await import('../server/commands/serve.ts')).serveCommand,
   },
+  db: {
+    summary: 'create or update the tables of a fleet of servers',
+    load: async () => (await import('../server/commands/db.ts')).dbCommand,
+  },
   login: {
     summary: 'get a token of the shared cache for a CI job',
     load: async () => (await import('../client/login/command.ts')).loginCommand,

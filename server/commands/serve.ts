@@ -2,9 +2,7 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { type CommandModule, parseFlags } from '../../core/cli/command.ts';
-import { STORE } from '../../store/limits.ts';
-import { openWriteLog } from '../../store/log/write-log.ts';
-import { type DiskStore, openDiskStore } from '../../store/open.ts';
+import { openWriteLog, type WriteLog } from '../../store/log/write-log.ts';
 import { loadChecksum } from '../../store/shared/checksum.ts';
 import type { Store } from '../../store/store.ts';
 import { openAuthKey } from '../access/auth-key.ts';
@@ -25,6 +23,7 @@ import { type RunningServer, startServer } from '../listen.ts';
 import { openLog, reportStoreEvents } from '../log.ts';
 import { Metrics } from '../pages/metrics.ts';
 import { becomeNode } from './become-node.ts';
+import { type OpenedStore, openStore } from './open-store.ts';
 import { firstStopSignal } from './signals.ts';
 
 export const serveCommand: CommandModule = {
@@ -42,6 +41,12 @@ export const serveCommand: CommandModule = {
     flags: SERVE_FLAGS,
     environment: {
       ASSAY_STORE: 'the same as --store',
+      ASSAY_INDEX: 'the same as --index',
+      ASSAY_BLOBS: 'the same as --blobs',
+      AWS_ACCESS_KEY_ID: 'the access key of the bucket',
+      AWS_SECRET_ACCESS_KEY: 'its secret key',
+      AWS_ENDPOINT_URL: 'the address of the object store, if it is not AWS',
+      AWS_REGION: 'the region of the bucket (default us-east-1)',
       ASSAY_TOKENS: 'the same as --tokens',
       ASSAY_S3_ACCESS_KEY: 'the access key with which S3 clients must sign',
       ASSAY_S3_SECRET_KEY: 'its secret key; without both, S3 clients need only the token',
@@ -54,6 +59,7 @@ export const serveCommand: CommandModule = {
       'ASSAY_TOKEN=… assay serve --host 0.0.0.0 --store /var/lib/assay --max-size 200GB',
       'assay serve --host 0.0.0.0 --tokens /etc/assay/tokens.json',
       'assay serve --config /etc/assay/server.json',
+      'assay serve --index postgres://… --blobs s3://bucket/prefix --tier /var/cache/assay --tier-size 200GB',
       'bazel build --remote_cache=http://127.0.0.1:8980/my-project //…',
     ],
   },
@@ -68,20 +74,13 @@ export const serveCommand: CommandModule = {
     const metrics = new Metrics();
     // A blob that is stored before has no xxh64, and each read of it costs a SHA-256.
     await loadChecksum();
-    const store = await openDiskStore({
-      directory: settings.storeFolder,
-      onEvent: reportStoreEvents(log, metrics),
-      commitDelayMs: STORE.serverCommitDelayMs,
-      maxSize: settings.maxSize,
-      leaseMs: settings.leaseMs,
-    });
-    const writeLog = openWriteLog(settings.storeFolder, {
-      onTrouble: (why, lost) => log.warn({ why, lost }, 'the write log can not be written'),
-    });
+    const opened = await openStore(settings, reportStoreEvents(log, metrics));
+    const { store, disk, folder } = opened;
+    const writeLog = folder === undefined ? undefined : startWriteLog(folder, log);
     const stopBackground = new AbortController();
     const backgroundTasks: (Promise<void> | undefined)[] = [];
     try {
-      metrics.watch(store.space);
+      if (disk) metrics.watch(disk.space);
       const access = hasIdentities(settings) ? new Access(settings, log) : undefined;
       const { maxBlobBytes } = settings;
       const server = await startServer({
@@ -90,9 +89,10 @@ export const serveCommand: CommandModule = {
         limits: { maxBlobBytes },
         identities: access,
         tokenExchange: access,
-        sessionSecret: sessionSecret(settings),
+        storeFolder: folder,
+        sessionSecret: sessionSecret(settings, folder),
         store,
-        space: store.space,
+        space: disk?.space,
         writeLog,
         log,
         metrics,
@@ -100,12 +100,14 @@ export const serveCommand: CommandModule = {
       const read = () => readSettings(flags, process.env);
       const reload = reloader({ settings, read, access, log });
       const signal = firstStopSignal(flags.given('config') || access ? reload : undefined);
-      process.stdout.write(startMessage(server, settings));
-      log.info({ url: server.url, store: settings.storeFolder }, 'listening');
+      process.stdout.write(startMessage(server, settings, opened.place));
+      log.info({ url: server.url, store: opened.place }, 'listening');
       backgroundTasks.push(startScrubbing(settings, store, log, stopBackground.signal));
-      backgroundTasks.push(keepReconciling(store, log, stopBackground.signal));
-      backgroundTasks.push(keepSweeping(store, log, stopBackground.signal));
-      backgroundTasks.push(startRetention(settings, store, log, stopBackground.signal));
+      if (disk) {
+        backgroundTasks.push(keepReconciling(disk, log, stopBackground.signal));
+        backgroundTasks.push(keepSweeping(disk, log, stopBackground.signal));
+      }
+      backgroundTasks.push(startRetention(settings, opened, log, stopBackground.signal));
       backgroundTasks.push(startTlsReload(settings, tls, server, log, stopBackground.signal));
       backgroundTasks.push(access?.keepFollowing(stopBackground.signal));
       log.info({ signal: await signal }, 'stopping');
@@ -113,7 +115,7 @@ export const serveCommand: CommandModule = {
     } finally {
       stopBackground.abort();
       await Promise.all(backgroundTasks);
-      await writeLog.close();
+      await writeLog?.close();
       await store.close();
     }
     log.info('stopped');
@@ -122,10 +124,10 @@ export const serveCommand: CommandModule = {
 };
 
 /** Undefined where it can't be kept: then a restart ends the logins of browsers. */
-function sessionSecret(settings: Settings): Buffer | undefined {
-  if (settings.token === undefined && !hasIdentities(settings)) return undefined;
+function sessionSecret(settings: Settings, folder: string | undefined): Buffer | undefined {
+  if (folder === undefined || (settings.token === undefined && !hasIdentities(settings))) return undefined;
   try {
-    return openAuthKey(settings.storeFolder);
+    return openAuthKey(folder);
   } catch {
     return undefined;
   }
@@ -141,14 +143,21 @@ function startScrubbing(
   return keepScrubbing({ store, storeFolder, bytesPerSecond, log }, signal);
 }
 
+function startWriteLog(folder: string, log: Logger): WriteLog {
+  return openWriteLog(folder, {
+    onTrouble: (why, lost) => log.warn({ why, lost }, 'the write log can not be written'),
+  });
+}
+
 function startRetention(
-  { readOnly }: Settings,
-  { history, space }: DiskStore,
+  { readOnly, fleet }: Settings,
+  { store: { history }, disk }: OpenedStore,
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> | undefined {
   if (readOnly || !history) return undefined;
-  return keepRetention({ history, limit: () => space.limit }, log, signal);
+  const limit = () => fleet?.maxBytes ?? disk?.space.limit ?? Number.POSITIVE_INFINITY;
+  return keepRetention({ history, limit }, log, signal);
 }
 
 function startTlsReload(
@@ -162,14 +171,14 @@ function startTlsReload(
   return keepReloadingTls({ files, shown, setTlsIdentity, log, pauseMs: SERVER.tlsReloadMs }, signal);
 }
 
-function startMessage({ url }: RunningServer, settings: Settings): string {
-  const { host, storeFolder, token, readOnly } = settings;
+function startMessage({ url }: RunningServer, settings: Settings, place: string): string {
+  const { host, token, readOnly } = settings;
   const reachable = isLoopback(host) ? url : url.replace(/\/\/.*:/, `//${hostname()}:`);
   const needsToken = token !== undefined || hasIdentities(settings);
   const tokenPrefix = needsToken ? 'ASSAY_TOKEN=… ' : '';
   return [
     `Assay listens on ${url}${readOnly ? ' (read-only)' : ''}`,
-    `The store is in ${storeFolder}`,
+    `The store is ${place}`,
     `Try: ${tokenPrefix}ASSAY_REMOTE=${reachable} ${commandName()} run --output hello.txt -- sh -c 'echo hello > hello.txt'`,
     '',
   ].join('\n');

@@ -35,6 +35,13 @@ export const TLS_FIELDS = {
 
 export const STORE_FIELDS = {
   folder: { text: 'the folder of the store', schema: TEXT },
+  index: {
+    text: 'instead of a folder: the PostgreSQL of a fleet, postgres://USER:PASSWORD@HOST:PORT/DB',
+    schema: TEXT,
+  },
+  blobs: { text: 'with an index: the bucket of the fleet, s3://BUCKET/PREFIX', schema: TEXT },
+  tier: { text: 'with an index: the folder for copies of blobs', schema: TEXT },
+  tierSize: { text: 'the size limit of that folder', schema: TEXT },
   maxSize: { text: 'its size limit: "50GB", "8GiB", or a share of the disk such as "80%"', schema: TEXT },
   lease: {
     text: 'how long a blob or result stays after a response named it, even if the store is full: "3h", "90m"',

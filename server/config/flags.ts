@@ -12,6 +12,26 @@ export const SERVE_FLAGS = {
     value: 'DIR',
     text: 'the folder of the store (default $XDG_CACHE_HOME/assay/server)',
   },
+  index: {
+    type: 'string',
+    value: 'URL',
+    text: 'instead of --store: the PostgreSQL that all servers of a fleet share,\npostgres://USER:PASSWORD@HOST:PORT/DB (docs/FLEET.md); better in ASSAY_INDEX',
+  },
+  blobs: {
+    type: 'string',
+    value: 'URL',
+    text: 'with --index: the bucket of the fleet, s3://BUCKET/PREFIX',
+  },
+  tier: {
+    type: 'string',
+    value: 'DIR',
+    text: 'with --index: keep copies of blobs in this folder; all of it may be deleted',
+  },
+  'tier-size': {
+    type: 'string',
+    value: 'SIZE',
+    text: `the size limit of --tier (default ${100 * STORE.serverShare}%)`,
+  },
   config: {
     type: 'string',
     value: 'FILE',
@@ -42,7 +62,7 @@ export const SERVE_FLAGS = {
   'max-size': {
     type: 'string',
     value: 'SIZE',
-    text: `the size limit of the store: 50GB, 8GiB, or a share of the disk (default ${100 * STORE.serverShare}%);\nthe least recently used entries are evicted first`,
+    text: `the size limit of the store: 50GB, 8GiB, or a share of the disk (default ${100 * STORE.serverShare}%);\nthe least recently used entries are evicted first. With --index: of the whole fleet, in bytes (default none)`,
   },
   lease: {
     type: 'string',

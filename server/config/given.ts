@@ -14,6 +14,10 @@ export interface GivenSettings {
   readonly port?: number | undefined;
   readonly tls?: TlsFiles | undefined;
   readonly storeFolder?: string | undefined;
+  readonly index?: string | undefined;
+  readonly blobs?: string | undefined;
+  readonly tierFolder?: string | undefined;
+  readonly tierSize?: SizeLimit | undefined;
   readonly maxSize?: SizeLimit | undefined;
   readonly leaseMs?: number | undefined;
   readonly maxBlobBytes?: number | undefined;
@@ -45,6 +49,10 @@ export function readFlags(flags: ParsedFlags): GivenSettings {
     port: read('port', (flag, given) => parseNumber(flag, given, ...RANGES.port)),
     tls: tlsFilesOf(text('tls-cert'), text('tls-key'), text('tls-client-ca')),
     storeFolder: text('store'),
+    index: text('index'),
+    blobs: text('blobs'),
+    tierFolder: text('tier'),
+    tierSize: read('tier-size', parseSizeLimit),
     maxSize: read('max-size', parseSizeLimit),
     leaseMs: read('lease', parseDuration),
     maxBlobBytes: read('max-blob', (flag, given) => parseNumber(flag, given, ...RANGES.maxBlob)),

@@ -14,13 +14,15 @@ import type { LogLevel } from '../log.ts';
 import type { S3Keys } from '../protocols/s3/signature.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 import type { ServeFlag } from './flags.ts';
-import { readFlags } from './given.ts';
+import { type GivenSettings, readFlags } from './given.ts';
 
 export interface Settings {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsFiles | undefined;
   readonly storeFolder: string;
+  /** Undefined: the store is in `storeFolder`. */
+  readonly fleet: FleetSettings | undefined;
   readonly maxSize: SizeLimit;
   readonly leaseMs: number;
   readonly maxBlobBytes: number;
@@ -33,6 +35,15 @@ export interface Settings {
   readonly tokensFile: string | undefined;
   readonly anonymous: Identity | undefined;
   readonly issuers: readonly Issuer[] | undefined;
+}
+
+/** What a server of a fleet shares with the others, and what it has for itself. */
+export interface FleetSettings {
+  readonly index: string;
+  readonly blobs: string;
+  readonly tier: { readonly folder: string; readonly maxSize: SizeLimit } | undefined;
+  /** Of the whole fleet. */
+  readonly maxBytes: number;
 }
 
 const NO_FILE: ConfigFile = { given: {}, places: new Map() };
@@ -51,6 +62,7 @@ export function readSettings(flags: ParsedFlags, env: NodeJS.ProcessEnv): Settin
     port: asked.port ?? written.port ?? 8980,
     tls: asked.tls ?? written.tls,
     storeFolder: resolve(asked.storeFolder ?? written.storeFolder ?? (env.ASSAY_STORE || defaultFolder(env))),
+    fleet: fleetOf(withoutUndefined(written, asked), env),
     maxSize: asked.maxSize ?? written.maxSize ?? { share: STORE.serverShare },
     leaseMs: asked.leaseMs ?? written.leaseMs ?? STORE.leaseMs,
     maxBlobBytes: asked.maxBlobBytes ?? written.maxBlobBytes ?? SERVER.maxBlobBytes,
@@ -66,7 +78,12 @@ export function readSettings(flags: ParsedFlags, env: NodeJS.ProcessEnv): Settin
 }
 
 /** Variables that give the setting of a flag. */
-const VARIABLES: Partial<Record<ServeFlag, string>> = { store: 'ASSAY_STORE', tokens: 'ASSAY_TOKENS' };
+const VARIABLES: Partial<Record<ServeFlag, string>> = {
+  store: 'ASSAY_STORE',
+  index: 'ASSAY_INDEX',
+  blobs: 'ASSAY_BLOBS',
+  tokens: 'ASSAY_TOKENS',
+};
 
 function refuseTwice({ places }: ConfigFile, flags: ParsedFlags, env: NodeJS.ProcessEnv): void {
   const problems = new Problems();
@@ -76,6 +93,45 @@ function refuseTwice({ places }: ConfigFile, flags: ParsedFlags, env: NodeJS.Pro
     if (other) problems.add(place.refuse(`this setting is also given by ${other}; give it once`));
   }
   problems.throwIfAny();
+}
+
+function fleetOf(given: GivenSettings, env: NodeJS.ProcessEnv): FleetSettings | undefined {
+  const index = given.index ?? (env.ASSAY_INDEX || undefined);
+  const blobs = given.blobs ?? (env.ASSAY_BLOBS || undefined);
+  const { tierFolder, tierSize, maxSize } = given;
+  if (index === undefined && blobs === undefined) {
+    if (tierFolder !== undefined || tierSize !== undefined)
+      throw usage('--tier and --tier-size need --index and --blobs');
+    return undefined;
+  }
+  if (index === undefined || blobs === undefined)
+    throw usage('a fleet needs both: --index, or ASSAY_INDEX, and --blobs, or ASSAY_BLOBS');
+  if (!/^postgres(ql)?:\/\//.test(index)) throw usage('--index takes postgres://USER:PASSWORD@HOST:PORT/DB');
+  if (given.storeFolder !== undefined) throw usage('give --store, or --index and --blobs, not both');
+  if (given.leaseMs !== undefined)
+    throw usage('the leases of a fleet are the same for all its servers: give --lease to `assay db migrate`');
+  if (given.scrubBytesPerSecond !== undefined) throw usage('--verify-rate works only with --store');
+  if (maxSize?.share !== undefined)
+    throw usage(
+      'with --index, --max-size is a number of bytes: a bucket has no size of which it could be a share',
+    );
+  if (tierFolder === undefined && tierSize !== undefined) throw usage('--tier-size needs --tier');
+  return {
+    index,
+    blobs,
+    tier: tierFolder === undefined ? undefined : tierOf(tierFolder, tierSize),
+    maxBytes: maxSize?.bytes ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+function tierOf(folder: string, maxSize: SizeLimit = { share: STORE.serverShare }) {
+  return { folder: resolve(folder), maxSize };
+}
+
+/** The later one wins, where it is given. */
+function withoutUndefined(...given: readonly GivenSettings[]): GivenSettings {
+  const entries = given.flatMap((one) => Object.entries(one).filter(([, value]) => value !== undefined));
+  return Object.fromEntries(entries);
 }
 
 /** No client can present a token with white space, so such a value is a mistake. */

@@ -37,7 +37,7 @@ export function frontPage(host = ''): string {
     '',
     ...lines,
     '',
-    'About this server: /status, /metrics, /healthz',
+    'About this server: /status, /metrics, /healthz, /readyz',
     '',
   ].join('\n');
 }

@@ -38,7 +38,18 @@ const LOOKUPS = ['cas', 'ac', ...PROTOCOLS] as const;
 
 export type Lookup = (typeof LOOKUPS)[number];
 
-const ROUTES = [...LOOKUPS, 'status', 'metrics', 'healthz', 'auth', 'admin', 'api', 'page', 'other'] as const;
+const ROUTES = [
+  ...LOOKUPS,
+  'status',
+  'metrics',
+  'healthz',
+  'readyz',
+  'auth',
+  'admin',
+  'api',
+  'page',
+  'other',
+] as const;
 
 /** The `route` label of a request. */
 export type Route = (typeof ROUTES)[number];

@@ -1,5 +1,5 @@
-// The pages about the server itself for machines, as a fastify plugin: /status, /healthz and /metrics. They
-// take GET and HEAD. All but /metrics are public. The pages for people are in dashboard/pages.
+// The pages about the server itself for machines, as a fastify plugin: /status, /healthz, /readyz and /metrics.
+// They take GET and HEAD. All but /metrics are public. The pages for people are in dashboard/pages.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { VERSION } from '../../core/version.ts';
 import { seesWholeServer } from '../access/identity.ts';
@@ -9,7 +9,7 @@ import { PROTOCOLS } from './metrics.ts';
 
 export async function pages(app: FastifyInstance): Promise<void> {
   const isPublic = true;
-  for (const route of ['status', 'healthz'] as const)
+  for (const route of ['status', 'healthz', 'readyz'] as const)
     onlyMethods(app, `/${route}`, { config: { route, isPublic } }, 'GET', 'HEAD');
   onlyMethods(app, '/metrics', { config: { route: 'metrics' } }, 'GET', 'HEAD');
 
@@ -21,6 +21,18 @@ export async function pages(app: FastifyInstance): Promise<void> {
     if (reason === undefined) return { status: 'ok' };
     reply.code(503);
     return { status: 'fault', reason };
+  });
+
+  /** Asks the parts of a fleet now. A load balancer sends no requests here while one of them is away. */
+  const ready = { config: { route: 'readyz', isPublic }, schema: { response: READY } } as const;
+  app.get('/readyz', ready, async (request, reply) => {
+    const { wholeStore, readOnly } = request.exchange.server;
+    const parts = await wholeStore.parts?.();
+    const away = Object.entries(parts ?? {}).find(([, state]) => state !== 'ok');
+    const reason = wholeStore.fault?.(!readOnly) ?? away?.[1];
+    if (reason === undefined) return { status: 'ok', parts };
+    reply.code(503);
+    return { status: 'fault', reason, parts };
   });
 
   app.get(
@@ -61,9 +73,20 @@ export async function pages(app: FastifyInstance): Promise<void> {
   );
 }
 
+/** The name of each part, and "ok" or why it is not. */
+const PARTS = { type: 'object', additionalProperties: { type: 'string' } };
+
 const HEALTH = {
   '2xx': { type: 'object', properties: { status: { type: 'string' } } },
   '5xx': { type: 'object', properties: { status: { type: 'string' }, reason: { type: 'string' } } },
+};
+
+const READY = {
+  '2xx': { type: 'object', properties: { status: { type: 'string' }, parts: PARTS } },
+  '5xx': {
+    type: 'object',
+    properties: { status: { type: 'string' }, reason: { type: 'string' }, parts: PARTS },
+  },
 };
 
 const STATUS = {

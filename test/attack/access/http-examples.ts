@@ -151,6 +151,7 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
   'fastify /logout': [{ path: '/logout', headers: { ...BROWSER, ...FORM_TYPE }, body: () => '' }],
   'fastify /status': [{ path: '/status' }],
   'fastify /healthz': [{ path: '/healthz' }],
+  'fastify /readyz': [{ path: '/readyz' }],
   'fastify /metrics': [{ path: '/metrics' }],
   'fastify /admin/forget': [
     ...[{ namespace: 'acme/app/main' }, { writer: 'main' }, { keys: [KEY.hash] }].map((selection) => ({

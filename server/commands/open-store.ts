@@ -1,0 +1,43 @@
+// Opens the store of a server: in a folder, or the PostgreSQL and the bucket of a fleet.
+import type { OnStoreEvent } from '../../store/events.ts';
+import { STORE } from '../../store/limits.ts';
+import { type DiskStore, openDiskStore } from '../../store/open.ts';
+import type { Store } from '../../store/store.ts';
+import type { Settings } from '../config/settings.ts';
+
+export interface OpenedStore {
+  readonly store: Store;
+  /** What is on this disk: the store itself, or the tier of a fleet. It is swept and reconciled. */
+  readonly disk: DiskStore | undefined;
+  /** Where the server may keep files of its own. */
+  readonly folder: string | undefined;
+  /** For the start message. */
+  readonly place: string;
+}
+
+export async function openStore(settings: Settings, onEvent: OnStoreEvent): Promise<OpenedStore> {
+  const { fleet, storeFolder: folder } = settings;
+  if (!fleet) {
+    const disk = await openDiskStore({
+      directory: folder,
+      onEvent,
+      commitDelayMs: STORE.serverCommitDelayMs,
+      maxSize: settings.maxSize,
+      leaseMs: settings.leaseMs,
+    });
+    return { store: disk, disk, folder, place: `in ${folder}` };
+  }
+  const { openFleetStore } = await import('../../store/open-fleet.ts');
+  const store = await openFleetStore({ ...fleet, environment: process.env, onEvent });
+  const place = `${fleet.blobs} with the index ${withoutPassword(fleet.index)}`;
+  return { store, disk: store.tier, folder: fleet.tier?.folder, place };
+}
+
+function withoutPassword(index: string): string {
+  const url = URL.parse(index);
+  if (!url) return 'of --index';
+  url.password = '';
+  url.username = '';
+  url.search = '';
+  return url.href;
+}

@@ -92,13 +92,33 @@ test('every flag that the file has too is refused, with the place in the file an
   }
   const given = Object.values(flags).flat();
   const names = new Set(given.map((arg) => arg.replace(/^--|=.*$/g, '')));
-  expect(names).toEqual(new Set(Object.keys(SERVE_FLAGS).filter((name) => name !== 'config')));
+  const others = ['config', ...Object.keys(FLEET_FLAGS)];
+  expect(names).toEqual(new Set(Object.keys(SERVE_FLAGS).filter((name) => !others.includes(name))));
   try {
     withFile(WHOLE, given);
     expect.unreachable();
   } catch (error) {
     expect(messageOf(error).split('\n')).toHaveLength(names.size);
   }
+});
+
+const FLEET_FLAGS = { index: 'postgres://h/d', blobs: 's3://b/p', tier: 't', 'tier-size': '1GB' };
+const FLEET =
+  '{ "store": { "index": "postgres://h/d", "blobs": "s3://b/p", "tier": "t", "tierSize": "1GB", "maxSize": "5GB" } }';
+
+test('a fleet is read from the file, the flags or variables, and refused if it is given twice', () => {
+  const { fleet } = withFile(FLEET);
+  expect(fleet).toMatchObject({
+    index: 'postgres://h/d',
+    blobs: 's3://b/p',
+    tier: { maxSize: { bytes: 1e9 } },
+    maxBytes: 5e9,
+  });
+  for (const [flag, value] of Object.entries(FLEET_FLAGS))
+    expect(() => withFile(FLEET, [`--${flag}=${value}`])).toThrow(`also given by --${flag};`);
+  expect(() => withFile(FLEET, [], { ASSAY_INDEX: 'postgres://x/y' })).toThrow('also given by ASSAY_INDEX');
+  const variables = { ASSAY_INDEX: 'postgres://h/d', ASSAY_BLOBS: 's3://b/p' };
+  expect(withFile('{}', [], variables).fleet).toMatchObject({ blobs: 's3://b/p', tier: undefined });
 });
 
 test('a variable that the file has too is refused', () => {

@@ -156,7 +156,7 @@ describe('a node', () => {
     await lose(digestOf(bytes).hash);
     expect(await isMissing(one, bytes)).toBe(false);
     await database.query(END_OTHERS);
-    await expect.poll(() => isMissing(one, bytes).catch(() => false)).toBe(true);
+    await expect.poll(() => isMissing(one, bytes).catch(() => false), { timeout: 30_000 }).toBe(true);
     expect(await putOne(one, bytes)).toEqual(digestOf(bytes));
   });
 
@@ -170,7 +170,7 @@ describe('a node', () => {
       expect(await one.engine.parts()).toEqual({ index: 'PostgreSQL can’t be reached', blobs: 'ok' });
     });
     const put = () => putOne(one, bytes).catch(() => undefined);
-    await expect.poll(put, { timeout: 10_000 }).toEqual(digestOf(bytes));
+    await expect.poll(put, { timeout: 30_000 }).toEqual(digestOf(bytes));
   });
 
   test('says that the tables are not those of its version', async () => {
@@ -281,7 +281,7 @@ describe('an object that the bucket does not have', () => {
     const name = String(canary?.name);
     objects.kept.set(name, away.get(name) ?? Buffer.alloc(0));
     await expect(readFrom(one, digestOf(bytes))).rejects.toMatchObject({ code: 'ASSAY_NOT_FOUND' });
-    await expect.poll(() => isMissing(one, bytes)).toBe(true);
+    await expect.poll(() => isMissing(one, bytes), { timeout: 30_000 }).toBe(true);
     expect(events).toMatchObject([{ type: 'quarantined' }]);
   });
 
@@ -330,7 +330,7 @@ describe('a bucket that is away', () => {
     expect(await one.results.put(addressOf('key'), resultNaming(small))).toBe('stored');
     objects.isAway = false;
     const put = () => one.blobs.put(digestOf(bytes), streamOf(bytes)).catch(() => undefined);
-    await expect.poll(put, { timeout: 10_000 }).toEqual(digestOf(bytes));
+    await expect.poll(put, { timeout: 30_000 }).toEqual(digestOf(bytes));
   });
 });
 

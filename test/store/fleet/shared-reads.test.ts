@@ -120,7 +120,7 @@ describe('the tier', () => {
     const bytes = contentOf('tiered', SIZE);
     await put(bytes);
     expect((await readBlob(await get(bytes)))?.equals(bytes)).toBe(true);
-    await expect.poll(() => tier?.blobs.get(digestOf(bytes).hash)).toBeDefined();
+    await expect.poll(() => tier?.blobs.get(digestOf(bytes).hash), { timeout: 30_000 }).toBeDefined();
     objects.isAway = true;
     expect((await readBlob(await get(bytes)))?.equals(bytes)).toBe(true);
     expect(engine.readCounts).toMatchObject({ tierHits: 1, tierMisses: 1 });

@@ -69,6 +69,14 @@ export const FORGET = {
   progressMs: 2 * SECOND,
 } as const;
 
+/** Reports of runs to an Assay server. */
+export const REPORT = {
+  /** How long the end of a run waits for the server: this, and this share of the run's duration, at most that. */
+  waitMs: 1 * SECOND,
+  waitShare: 0.02,
+  maxWaitMs: 2 * SECOND,
+} as const;
+
 export const GRPC_REMOTE = {
   /** The flow-control window: enough for a fast line over some distance. */
   windowBytes: 8 * MIB,

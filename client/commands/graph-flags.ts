@@ -48,6 +48,10 @@ export const GRAPH_FLAGS = {
     value: 'stream|group|failed|none',
     text: 'the logs of commands: at once, whole when a step ends, of failed steps only, or none (default: failed on a terminal, else group)',
   },
+  'no-report': {
+    type: 'boolean',
+    text: 'do not report the run to an Assay server that keeps a list of runs (the same as ASSAY_REPORT=0)',
+  },
   summary: {
     type: 'string',
     value: 'FILE',

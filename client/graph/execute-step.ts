@@ -54,6 +54,7 @@ export async function executeStep(
       step: step.id,
       ...outcomeOf(summary),
       reason: reasonOf(summary.reason, step, context.force),
+      ...causeOf(summary, step, context.force),
       elapsedMs: summary.elapsedMs - slot.waitedMs,
       ...(reports.notPublished !== undefined && { notPublished: reports.notPublished }),
     };
@@ -133,6 +134,13 @@ function outcomeOf({ exitCode, outcome }: RunSummary): Pick<StepEnd, 'outcome' |
   return { outcome: 'failed', ...(outcome !== 'miss' && { replayed: true }) };
 }
 
+/** Only a command that ran has one. */
+function causeOf({ outcome, cause }: RunSummary, { cache }: Step, force: boolean): Pick<StepEnd, 'cause'> {
+  if (outcome !== 'miss') return {};
+  if (!cache) return { cause: { kind: 'not-cached' } };
+  return force ? { cause: { kind: 'forced' } } : cause ? { cause } : {};
+}
+
 function reasonOf(reason: string, { cache }: Step, force: boolean): string {
   if (!cache) return 'it is not cached';
   return force ? 'forced' : reason;
@@ -190,6 +198,11 @@ class StepReports {
 
   #handleFindings(event: Warning & { type: 'findings' }): void {
     const findings = withDependencyFixes(event.findings, this.#step, this.#steps);
+    this.#emit({
+      type: 'step-findings',
+      step: this.#step.id,
+      findings: findings.map(({ kind, path = '', detail = '' }) => ({ kind, path, detail })),
+    });
     for (const { kind, path } of findings)
       if (WRITES.has(kind) && path !== undefined) this.#strayWrites.add(path);
     if (this.#step.hermetic === 'strict') this.#warnEach({ ...event, findings });

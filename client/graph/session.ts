@@ -7,7 +7,9 @@ import { hasOutbox } from '../local-store/outbox.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
+import { RunRecorder } from '../report/recorder.ts';
 import type { CacheOptions } from '../run/caches.ts';
+import { SyncStream } from '../terminal/sync-stream.ts';
 import { StateRecorder } from '../up-to-date/state-recorder.ts';
 import type { Graph } from './graph.ts';
 import { type OpenedWorkspace, stateFolder } from './opened-workspace.ts';
@@ -43,6 +45,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
     report: (event) => view.warn(event),
   };
   let runner: Promise<StepRunner> | undefined;
+  const events = new RunRecorder(Date.now);
   const recorder = new StateRecorder({
     ...workspace,
     folder: stateFolder(flags.text('store')),
@@ -53,7 +56,10 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
     workspace,
     recorder,
     caller,
-    emit: (event) => view.handle(event),
+    emit(event) {
+      view.handle(event);
+      events.handle(event);
+    },
     strayWrites: new Set(),
     force: flags.given('force'),
     now: Date.now,
@@ -72,6 +78,20 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
     if (isInterrupted) resolve();
     return opened.finishUploads(began, emit, promise).finally(release);
   };
+  const isReported = !flags.given('no-report') && caller.ASSAY_REPORT !== '0';
+  /** Only to a server that this run has asked, and that announced it. Prints the address of the run's page. */
+  const report = async ({ order: steps }: Graph, summary: GraphSummary): Promise<void> => {
+    const opened = await (await runner)?.cache.openedRemote();
+    const { remoteUrl: url, token } = cacheOptions;
+    if (!url || !opened?.usable || !opened.takesReports) return;
+    const [{ buildReport }, { sendReport }] = await Promise.all([
+      import('../report/build-report.ts'),
+      import('../report/send.ts'),
+    ]);
+    const around = { workspace: workspace.root, steps, caller };
+    const address = await sendReport(buildReport(events.recorded, summary, around), { url, token });
+    if (address !== undefined) new SyncStream(2).write(`assay: ${address}\n`);
+  };
   return {
     context,
     async run(graph, interrupted) {
@@ -88,6 +108,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
       recorder.save();
       const at = Date.now() - summary.elapsedMs;
       appendRun(graphRunsFile(store), { at, workspace: workspace.root, summary, ends: view.ends });
+      if (isReported) await report(graph, summary);
       return summary;
     },
     close: async () => (await runner)?.close(),

@@ -5,8 +5,10 @@ import { concurrently } from '../../core/concurrently.ts';
 import type { Digest, Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { INLINED_BLOBS_HEADER } from '../../core/inlined-blobs.ts';
+import { RUNS_HEADER } from '../../core/metadata/run-report.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
 import { PATH_SETS_PATH } from '../../core/path-set.ts';
+import { VERSION } from '../../core/version.ts';
 import type { Content } from '../../store/store.ts';
 import { REMOTE } from '../limits.ts';
 import { authorization } from './authorization.ts';
@@ -63,13 +65,14 @@ class HttpRemote implements Remote {
   readonly #inlinedBlobs = new InlinedBlobs();
   readonly #namespaces = new Map<Hash, string>();
   #takesWrites = true;
+  #takesReports = false;
   /** Undefined before the first question. */
   #keepsLists: boolean | undefined;
 
   constructor({ url, token, now }: RemoteOptions, send: Send, destroy: () => Promise<void>) {
     this.#base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
     this.#pathSets = `${url.origin}${PATH_SETS_PATH}${namespacePrefix(url)}`;
-    this.#headers = authorization(url, token);
+    this.#headers = { ...authorization(url, token), 'user-agent': `assay/${VERSION}` };
     this.#send = send;
     this.#destroy = destroy;
     this.#budget = new WaitBudget(now);
@@ -77,6 +80,10 @@ class HttpRemote implements Remote {
 
   get usable(): boolean {
     return !this.#budget.signal.aborted;
+  }
+
+  get takesReports(): boolean {
+    return this.#takesReports;
   }
 
   get takesWrites(): boolean {
@@ -102,6 +109,7 @@ class HttpRemote implements Remote {
     if (this.#keepsLists === false) return undefined;
     return this.#attempt(async () => {
       const response = await this.#request('GET', `${this.#pathSets}${action}`);
+      this.#takesReports ||= response.headers[RUNS_HEADER] !== undefined;
       const isOther = response.statusCode !== 200;
       const bytes = isOther ? await this.#discard(response) : await this.#wholeIf(response, MAX_SETS_BYTES);
       const sets = bytes && decodeSets(bytes);

@@ -36,6 +36,8 @@ export interface Remote {
   findResult(action: Hash, candidates: readonly ResultCandidate[]): Promise<FoundResult | undefined>;
   /** Adds a path set that the remote has as a blob. False if the remote keeps no lists. */
   addPathSet(action: Hash, set: Hash): Promise<boolean>;
+  /** The server announced that it takes reports of runs. Only an Assay server does. */
+  readonly takesReports: boolean;
   close(): Promise<void>;
 }
 

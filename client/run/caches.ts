@@ -61,6 +61,8 @@ export interface Cache {
   readonly listedSets: Map<Hash, readonly PathSet[]>;
   /** Opens the remote on the first call; a local hit never calls it. */
   openRemote(): Promise<Remote | undefined>;
+  /** The remote, if something has opened it. */
+  openedRemote(): Promise<Remote | undefined>;
   /** Undefined if the store is unusable. */
   openSnapshotStore(needs: SnapshotSettings): Promise<SnapshotStore | undefined>;
   /** The same object for each call; undefined without a remote or a store. */
@@ -106,6 +108,7 @@ export function openCache(options: CacheOptions): Cache {
   return {
     openStore,
     openRemote,
+    openedRemote: async () => remote,
     openUploads,
     inPlace: new InPlaceChecks(),
     digests,

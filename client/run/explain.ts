@@ -1,6 +1,8 @@
 // Explains a miss: finds the closest earlier action and describes what differs from it.
 import type { Hash } from '../../core/digest.ts';
+import type { MissCause } from '../../core/metadata/run-report.ts';
 import { type Difference, differences } from '../../store/actions/difference.ts';
+import { missCauseOf } from '../../store/actions/miss-cause.ts';
 import type { Blobs, Store } from '../../store/store.ts';
 import { looksSecret } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
@@ -17,14 +19,18 @@ import { keepAction } from './publish.ts';
 
 export interface Explanation {
   readonly reason: string;
+  readonly cause: MissCause;
   readonly against?: Hash;
   readonly differences: readonly Difference[];
 }
 
-const NO_EARLIER_RUN: Explanation = { reason: 'no earlier run', differences: [] };
+const FIRST_RUN: MissCause = { kind: 'first-run' };
+
+const NO_EARLIER_RUN: Explanation = { reason: 'no earlier run', cause: FIRST_RUN, differences: [] };
 
 const FORGOTTEN: Explanation = {
   reason: 'it ran before, but the earlier action is no longer stored for comparison',
+  cause: FIRST_RUN,
   differences: [],
 };
 
@@ -41,16 +47,24 @@ export async function explain(
   { refusal, factsDiffer }: Pick<MissReasons, 'refusal' | 'factsDiffer'>,
 ): Promise<Explanation> {
   const store = await cache.openStore();
-  if (!store) return { reason: 'there is no usable store', differences: [] };
+  if (!store) return { reason: 'there is no usable store', cause: { kind: 'unknown' }, differences: [] };
   const earlier = cache.history.entries();
   if (earlier.length > 0) await keepAction(action, store);
-  if (refusal !== undefined) return { reason: `refused: ${refusal}`, differences: [] };
+  if (refusal !== undefined)
+    return { reason: `refused: ${refusal}`, cause: { kind: 'refused' }, differences: [] };
   const last = earlier.find((entry) => entry.key === action.key.hash);
   const differs = (last && (await differsNow(action, store, cache.digests))) ?? factsDiffer?.();
-  if (differs !== undefined) return { reason: differs, differences: [] };
+  if (differs !== undefined) return { reason: differs, cause: factIn(differs), differences: [] };
   if (earlier.length === 0) return NO_EARLIER_RUN;
   if (!last) return explainMiss(action, earlier, store.blobs);
-  return { reason: whyNothingStored(last, action.request), differences: [] };
+  const cause = { kind: last.exitCode ? 'failed-before' : 'not-kept' } as const;
+  return { reason: whyNothingStored(last, action.request), cause, differences: [] };
+}
+
+/** The sentence begins with what differs. */
+function factIn(sentence: string): MissCause {
+  const [name = ''] = sentence.split(/ (?=changed|differs|was|is|has|exists|appeared)/, 1);
+  return { kind: 'fact', name };
 }
 
 /** The same action ran before, and none of its results is usable. */
@@ -89,7 +103,7 @@ async function explainMiss(
     );
     if (found && (!best || found.length < best.differences.length)) best = { against, differences: found };
   }
-  if (best) return { ...best, reason: summarize(best.differences) };
+  if (best) return { ...best, reason: summarize(best.differences), cause: causeOf(best.differences) };
   return last ? FORGOTTEN : NO_EARLIER_RUN;
 }
 
@@ -120,6 +134,10 @@ async function unlessGone<T>(ask: () => Promise<T>): Promise<T | undefined> {
   } catch {
     return undefined;
   }
+}
+
+function causeOf([first]: readonly Difference[]): MissCause {
+  return first ? missCauseOf(first) : FIRST_RUN;
 }
 
 /** One line: the first difference and the number of others. */

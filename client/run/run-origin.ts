@@ -96,7 +96,8 @@ export function checkedOutCommit(workspace: string): string | undefined {
   }
 }
 
-function gitFolder(from: string): string | undefined {
+/** Undefined outside a repository. */
+export function gitFolder(from: string): string | undefined {
   const path = join(from, '.git');
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isDirectory()) return path;

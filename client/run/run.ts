@@ -8,6 +8,7 @@
 // The command's exit code and outputs are the same with a working cache, a broken one, or none.
 import type { Hash } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
+import type { MissCause } from '../../core/metadata/run-report.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { Outcome } from '../history/history.ts';
 import { withOutputLocks } from '../outputs/output-lock.ts';
@@ -40,6 +41,8 @@ export interface RunSummary {
   readonly status: EvidenceStatus;
   /** For a miss: the difference from the closest earlier action. */
   readonly reason: string;
+  /** Of a miss: the same for a machine. */
+  readonly cause?: MissCause;
   /** The result is in the local store. */
   readonly published: boolean;
   /** The remote has the result. False while an upload is still in progress. */
@@ -158,7 +161,7 @@ export function finishHit(
 }
 
 async function runCommand(action: KeyedAction, context: RunContext, reasons: MissReasons): Promise<RunEnd> {
-  const { reason, against } = await explain(action, context, reasons);
+  const { reason, cause, against } = await explain(action, context, reasons);
   const state = await openState(action, context);
   const { execution, checkpoints } = await executeAction(action, context, state);
   const sealed = seal(action, execution, context);
@@ -175,7 +178,7 @@ async function runCommand(action: KeyedAction, context: RunContext, reasons: Mis
   const noted = { notKept, exitCode: ended.exitCode || undefined, commandMs };
   context.cache.addToHistory({ action, outcome: 'miss', reason, against, ...noted });
   const kept = { published, shared: false, ...(diverged && { diverged }), ...(sent && { sent }) };
-  return { outcome: 'miss', ...ended, status, reason, ...kept, outputsWritten: 0, commandMs };
+  return { outcome: 'miss', ...ended, status, reason, cause, ...kept, outputsWritten: 0, commandMs };
 }
 
 async function openState(action: KeyedAction, context: RunContext): Promise<StateAroundRun | undefined> {

@@ -79,7 +79,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'run',
     'maintenance  maintenance/verify  snapshots',
     'snapshots/checkpoint  snapshots/state  up-to-date',
-    'reproduce  graph/view  graph/page',
+    'reproduce  graph/view  graph/page  report',
     'graph  maintenance/doctor',
     'audit  library  integrations/bazel-worker  integrations/gocache',
     'config/init',

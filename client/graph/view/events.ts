@@ -1,6 +1,7 @@
 // The events of a graph run, as one union. Views turn them into a screen, lines or JSON; nothing else prints.
 // docs/EVENTS.md describes them for machines. A change of a meaning there needs a new EVENTS_VERSION.
 import type { EvidenceStatus } from '../../../core/evidence.ts';
+import type { MissCause, ReportedFinding } from '../../../core/metadata/run-report.ts';
 import type { Outcome } from '../../history/history.ts';
 import type { StreamName } from '../../run/log.ts';
 import type { HitReceipt } from '../../run/receipt.ts';
@@ -21,6 +22,8 @@ export interface StepEnd {
   readonly exitCode: number;
   /** For a miss: what differs from the closest earlier action. */
   readonly reason: string;
+  /** Of a miss, for a machine. */
+  readonly cause?: MissCause;
   readonly published: boolean;
   /** At the end of the step. Uploads go on in the background, also after the last step. */
   readonly shared: boolean;
@@ -85,6 +88,8 @@ export type GraphEvent =
       readonly bytes: Uint8Array;
     }
   | { readonly type: 'step-warning'; readonly step: string; readonly text: string }
+  /** What the command did beyond its declaration. */
+  | { readonly type: 'step-findings'; readonly step: string; readonly findings: readonly ReportedFinding[] }
   /** A warning that concerns the whole run; emitted once. */
   | { readonly type: 'run-warning'; readonly text: string }
   | {

@@ -81,6 +81,10 @@ class GrpcRemote implements Remote {
     return this.#write(result.length, () => this.#services.putResult(key, result));
   }
 
+  get takesReports(): boolean {
+    return this.#services.takesReports;
+  }
+
   async listPathSets(action: Hash): Promise<readonly Uint8Array[] | undefined> {
     if (this.#keepsLists === false) return undefined;
     // Blobs need the capabilities later; asking now saves a round trip. A fault ends the call below, too.

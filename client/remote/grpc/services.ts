@@ -3,6 +3,7 @@
 import { type Digest, type Hash, parseDigest, toWire } from '../../../core/digest.ts';
 import { GRPC_STATUS } from '../../../core/grpc/status.ts';
 import { decodeStrict, type Shape } from '../../../core/message.ts';
+import { RUNS_HEADER } from '../../../core/metadata/run-report.ts';
 import { NAMESPACE_HEADER } from '../../../core/namespace.ts';
 import { PATH_SETS_SERVICE } from '../../../core/path-set.ts';
 import { AddPathSetRequest, ListPathSetsRequest } from '../../../core/proto/generated/assay.ts';
@@ -65,6 +66,8 @@ export class Services {
   readonly #instance: string;
   /** Where the server found each result, if it said so. */
   readonly namespaces = new Map<Hash, string>();
+  /** The server announced that it takes reports of runs. */
+  takesReports = false;
 
   constructor(channel: Channel, instance: string) {
     this.#channel = channel;
@@ -126,7 +129,10 @@ export class Services {
   async listPathSets(action: Hash): Promise<readonly Uint8Array[] | undefined> {
     const message = ListPathSetsRequest.encode({ instanceName: this.#instance, key: action }).finish();
     try {
-      return decodeSets(await this.#channel.unary(`${PATH_SETS_SERVICE}/List`, message));
+      const bytes = await this.#channel.unary(`${PATH_SETS_SERVICE}/List`, message, (headers) => {
+        this.takesReports ||= headers.has(RUNS_HEADER);
+      });
+      return decodeSets(bytes);
     } catch (error) {
       if (error instanceof HttpAnswer || (error instanceof GrpcFault && !isPassing(error.code)))
         return undefined;

@@ -9,6 +9,7 @@ import { decodePathSet, MACHINE, type PathSet, resultKey } from '../../../core/p
 import { type ActionResult, Directory } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
 import { decodeTree } from '../../../core/tree.ts';
+import { missCauseOf } from '../../../store/actions/miss-cause.ts';
 import { readAction } from '../../../store/actions/stored-action.ts';
 import type { History } from '../../../store/history.ts';
 import { readBlob } from '../../../store/shared/read-blob.ts';
@@ -18,7 +19,7 @@ import { DASHBOARD } from '../../limits.ts';
 import { decodeList, listAddress } from '../../protocols/path-sets/list-record.ts';
 import type { Action, ActionDifference, ActionResultDetails, FileRow, LogText } from '../api/types.ts';
 import { contentOf } from '../documents.ts';
-import { causeOf, differencesWithin, sentenceOf } from '../runs/explain-misses.ts';
+import { differencesWithin, sentenceOf } from '../runs/explain-misses.ts';
 import type { StoredDetails } from '../runs/run-documents.ts';
 
 /** Runs that are searched for steps with the same key, and rows that are shown. */
@@ -65,7 +66,7 @@ export async function compareActions(store: ScopedStore, from: Hash, to: Hash): 
     to,
     differences: found
       .slice(0, DASHBOARD.listedFiles)
-      .map((difference) => ({ text: sentenceOf(difference), cause: causeOf(difference) })),
+      .map((difference) => ({ text: sentenceOf(difference), cause: missCauseOf(difference) })),
   };
 }
 

@@ -3,12 +3,13 @@
 import type { FastifyInstance } from 'fastify';
 import { parseHash } from '../../../core/digest.ts';
 import { RUNS_PATH, type RunReport } from '../../../core/metadata/run-report.ts';
-import { all, type Requirement } from '../../access/rights.ts';
+import { all } from '../../access/rights.ts';
 import { authorized, onlyMethods } from '../../http/app.ts';
 import { jsonErrors } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { Reports } from '../runs/keep-report.ts';
 import * as answers from './answers.ts';
+import { type DescribedRoute, openApi } from './openapi.ts';
 import { REPORT_SCHEMA } from './report-schema.ts';
 
 const READ = all('results:read');
@@ -19,11 +20,7 @@ const RUNS_CONFIG = { ...CONFIG, errors: jsonErrors('GET, HEAD, POST') } as cons
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-interface Route {
-  readonly url: string;
-  readonly needs: Requirement;
-  /** The names of the query, each with a pattern. */
-  readonly query?: Readonly<Record<string, string>>;
+interface Route extends DescribedRoute {
   answer(exchange: Exchange, query: Query, params: Query): Promise<object>;
 }
 
@@ -32,16 +29,68 @@ const NUMBER = '^[1-9][0-9]{0,8}$';
 const KEY = '^[0-9a-f]{64}$';
 const TIME = '^\\d{4}-\\d{2}-\\d{2}(T[\\d:.]{5,12}Z)?$';
 
-const ROUTES: readonly Route[] = [
-  { url: '/api/v1/now', needs: STATS, answer: (exchange) => answers.now(exchange) },
+/** Of a row of the list, and of the run itself. */
+const RUN_FIELDS = {
+  id: 'string',
+  source: 'string',
+  tool: 'string',
+  'toolVersion?': 'string',
+  namespace: 'string',
+  identity: 'string',
+  startedAt: 'string',
+  elapsedMs: 'number',
+  outcome: 'string',
+  'repository?': 'string',
+  'branch?': 'string',
+  'commit?': 'string',
+  'job?': 'string',
+  'where?': 'string',
+  steps: 'number',
+  hits: 'number',
+  misses: 'number',
+  failed: 'number',
+  savedMs: 'number',
+  bytesUp: 'number',
+  bytesDown: 'number',
+  'jobs?': 'number',
+  'exitCode?': 'number',
+  warnings: 'array',
+  stepList: 'array',
+  criticalPath: 'array',
+  'previous?': 'object',
+  lookups: 'array',
+} as const;
+
+export const ROUTES: readonly Route[] = [
+  {
+    url: '/api/v1/now',
+    summary: 'Health, today, warnings and the newest runs',
+    fields: {
+      at: 'string',
+      version: 'string',
+      health: 'object',
+      today: 'object',
+      weekBefore: 'object',
+      warnings: 'array',
+      tail: 'object',
+      figures: 'object',
+      newestRuns: 'array',
+    },
+    needs: STATS,
+    answer: (exchange) => answers.now(exchange),
+  },
   {
     url: '/api/v1/tail',
+    summary: 'The newest lookups and writes, after a position',
+    fields: { events: 'array', position: 'string' },
     needs: STATS,
     query: { after: '^.{1,100}$' },
     answer: (exchange, { after }) => answers.tail(exchange, after),
   },
   {
     url: '/api/v1/figures',
+    summary: 'Counts over time',
+    fields: { stepMs: 'number', points: 'array' },
     needs: STATS,
     query: { from: TIME, to: TIME },
     answer: (exchange, { from, to }) =>
@@ -49,6 +98,8 @@ const ROUTES: readonly Route[] = [
   },
   {
     url: RUNS_PATH,
+    summary: 'Runs, newest first',
+    fields: { runs: 'array', 'next?': 'string', choices: 'object' },
     needs: READ,
     query: {
       repository: ANY_NAME,
@@ -65,25 +116,85 @@ const ROUTES: readonly Route[] = [
   },
   {
     url: `${RUNS_PATH}/:id`,
+    summary: 'One run with its steps',
+    fields: RUN_FIELDS,
     needs: READ,
     answer: (exchange, _query, { id = '' }) => answers.run(exchange, id),
   },
   {
     url: '/api/v1/misses',
+    summary: 'Causes of misses, ranked by the time that they cost',
+    fields: {
+      from: 'string',
+      to: 'string',
+      runs: 'number',
+      misses: 'number',
+      lostMs: 'number',
+      causes: 'array',
+      moreCauses: 'number',
+    },
     needs: READ,
     query: { days: NUMBER },
     answer: (exchange, { days }) => answers.misses(exchange, numberIn('days', days)),
   },
   {
     url: '/api/v1/hermeticity',
+    summary: 'Steps by their evidence, findings and divergences',
+    fields: {
+      from: 'string',
+      to: 'string',
+      counts: 'object',
+      steps: 'array',
+      moreSteps: 'number',
+      findings: 'array',
+      divergences: 'array',
+      moreDivergences: 'boolean',
+    },
     needs: READ,
     query: { days: NUMBER },
     answer: (exchange, { days }) => answers.hermeticity(exchange, numberIn('days', days)),
   },
-  { url: '/api/v1/storage', needs: STATS, answer: (exchange) => answers.storage(exchange) },
-  { url: '/api/v1/setup', needs: STATS, answer: (exchange) => answers.setup(exchange) },
+  {
+    url: '/api/v1/storage',
+    summary: 'What fills the store, who writes, tokens and nodes',
+    fields: {
+      'store?': 'object',
+      'countedAt?': 'string',
+      teams: 'array',
+      tools: 'array',
+      namespaces: 'array',
+      deniedWrites: 'array',
+      tokens: 'array',
+      nodes: 'array',
+    },
+    needs: STATS,
+    answer: (exchange) => answers.storage(exchange),
+  },
+  {
+    url: '/api/v1/setup',
+    summary: 'What to write for each tool, and whether it was seen',
+    fields: { address: 'string', needsToken: 'boolean', tools: 'array' },
+    needs: STATS,
+    answer: (exchange) => answers.setup(exchange),
+  },
   {
     url: '/api/v1/actions/:key',
+    summary: 'One action with its result',
+    fields: {
+      key: 'string',
+      namespace: 'string',
+      command: 'array',
+      workingDirectory: 'string',
+      variables: 'array',
+      platform: 'array',
+      tools: 'array',
+      inputs: 'array',
+      moreInputs: 'number',
+      declaredOutputs: 'array',
+      'result?': 'object',
+      runs: 'array',
+      others: 'array',
+    },
     needs: READ_ACTION,
     query: { namespace: ANY_NAME },
     answer: async (exchange, { namespace }, { key = '' }) =>
@@ -91,6 +202,8 @@ const ROUTES: readonly Route[] = [
   },
   {
     url: '/api/v1/actions/:key/difference',
+    summary: 'What differs between two actions',
+    fields: { from: 'string', to: 'string', differences: 'array' },
     needs: READ_ACTION,
     query: { to: KEY },
     answer: async (exchange, { to = '' }, { key = '' }) =>
@@ -100,6 +213,9 @@ const ROUTES: readonly Route[] = [
 
 export async function dashboardApi(app: FastifyInstance): Promise<void> {
   const reports = new Reports();
+  const description = openApi(ROUTES);
+  onlyMethods(app, '/api/v1/openapi.json', { config: CONFIG }, 'GET', 'HEAD');
+  app.get('/api/v1/openapi.json', { config: CONFIG }, () => description);
   for (const { url, needs, query = {}, answer } of ROUTES) {
     const config = url === RUNS_PATH ? RUNS_CONFIG : CONFIG;
     onlyMethods(app, url, { config }, 'GET', 'HEAD', ...(url === RUNS_PATH ? (['POST'] as const) : []));

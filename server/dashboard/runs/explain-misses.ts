@@ -4,6 +4,7 @@
 import { type Hash, isHash } from '../../../core/digest.ts';
 import type { MissCause } from '../../../core/metadata/run-report.ts';
 import { type Difference, differences } from '../../../store/actions/difference.ts';
+import { missCauseOf } from '../../../store/actions/miss-cause.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { DASHBOARD } from '../../limits.ts';
 
@@ -23,7 +24,7 @@ export async function explainMiss(
   const [first, ...more] = found;
   if (!first) return undefined;
   const why = sentenceOf(first);
-  return { cause: causeOf(first), why: more.length === 0 ? why : `${why} (and ${more.length} more)` };
+  return { cause: missCauseOf(first), why: more.length === 0 ? why : `${why} (and ${more.length} more)` };
 }
 
 /** Empty if an action is gone. */
@@ -50,24 +51,6 @@ function bounded(blobs: Blobs): Blobs {
       return blob;
     },
   };
-}
-
-export function causeOf(difference: Difference): MissCause {
-  switch (difference.kind) {
-    case 'input':
-      return { kind: 'input', name: difference.path };
-    case 'output':
-      return { kind: 'outputs', name: difference.path };
-    case 'variable':
-    case 'tool':
-    case 'platform':
-      return { kind: difference.kind, name: difference.name };
-    case 'command':
-    case 'working-directory':
-      return { kind: 'command' };
-    case 'key-version':
-      return { kind: 'version' };
-  }
 }
 
 /** Without values: a variable or a command line may hold a secret. */

@@ -169,6 +169,7 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
     { path: '/api/v1/runs?branch=main&limit=1' },
   ],
   'fastify /api/v1/runs/:id': [{ path: `/api/v1/runs/${runBy('main')}` }],
+  'fastify /api/v1/openapi.json': [{ path: '/api/v1/openapi.json' }],
   'fastify /api/v1/now': [{ path: '/api/v1/now', isLive: true }],
   'fastify /api/v1/tail': [{ path: '/api/v1/tail', isLive: true }],
   'fastify /api/v1/figures': [{ path: '/api/v1/figures?from=2026-11-17', isLive: true }],

@@ -11,6 +11,7 @@ const MEGABYTE = 1_000_000;
 const newRemote = (): Remote => ({
   usable: true,
   takesWrites: true,
+  takesReports: false,
   giveUp() {},
   getResult: async () => undefined,
   namespaceOf: () => undefined,

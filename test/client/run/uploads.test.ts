@@ -42,6 +42,7 @@ function remoteThat(puts: Remote['putResult']): Remote {
       return usable;
     },
     takesWrites: true,
+    takesReports: false,
     giveUp() {
       usable = false;
     },

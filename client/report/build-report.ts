@@ -1,0 +1,128 @@
+// Makes the report of a run from what was recorded.
+// Guarantee: it has no content, no value of a variable and no command line. A reason that would show one is
+// replaced by a sentence that names the variable alone.
+import { randomUUID } from 'node:crypto';
+import {
+  type MissCause,
+  type ReportedStep,
+  RUN_REPORT,
+  type RunReport,
+} from '../../core/metadata/run-report.ts';
+import { VERSION } from '../../core/version.ts';
+import type { Variables } from '../action/environment.ts';
+import type { Step } from '../config/step.ts';
+import type { GraphSummary, StepEnd } from '../graph/view/events.ts';
+import { checkedOutCommit, placeOf } from '../run/run-origin.ts';
+import type { RecordedRun } from './recorder.ts';
+import { checkedOut } from './repository.ts';
+
+export interface ReportedGraph {
+  readonly workspace: string;
+  readonly steps: readonly Step[];
+  readonly caller: Variables;
+}
+
+/** Shortened until it is no larger than a server takes. */
+export function buildReport(
+  recorded: RecordedRun,
+  summary: GraphSummary,
+  { workspace, steps, caller }: ReportedGraph,
+): RunReport {
+  const byName = new Map(steps.map((step) => [step.id, step]));
+  const place = placeOf(caller);
+  const commit = checkedOutCommit(workspace);
+  const { repository, branch } = checkedOut(workspace, caller);
+  const isJob = place !== undefined && /^https?:\/\//.test(place);
+  const whole: RunReport = {
+    version: 1,
+    id: randomUUID().replaceAll('-', ''),
+    assay: VERSION,
+    startedAt: new Date(recorded.began).toISOString(),
+    elapsedMs: summary.elapsedMs,
+    jobs: recorded.jobs,
+    exitCode: summary.exitCode,
+    isInterrupted: summary.interrupted > 0,
+    ...(repository !== undefined && { repository: name(repository) }),
+    ...(branch !== undefined && { branch: name(branch) }),
+    ...(commit !== undefined && { commit }),
+    ...(place !== undefined && (isJob ? { job: name(place) } : { where: name(place) })),
+    bytesUp: summary.bytesUp,
+    bytesDown: summary.bytesDown,
+    warnings: summary.warnings.slice(0, RUN_REPORT.maxWarnings).map(text),
+    steps: recorded.ends.slice(0, RUN_REPORT.maxSteps).map((end) => reportedStep(end, recorded, byName)),
+  };
+  return fitting(whole);
+}
+
+function reportedStep(end: StepEnd, recorded: RecordedRun, steps: ReadonlyMap<string, Step>): ReportedStep {
+  const times = recorded.of(end.step);
+  const declared = steps.get(end.step);
+  const { outcome, key, exitCode, elapsedMs, commandMs, status, receipt, notPublished, diverged } = end;
+  const cause = outcome === 'miss' ? end.cause : undefined;
+  const findings = times.findings.slice(0, RUN_REPORT.maxFindings);
+  return {
+    step: name(end.step),
+    outcome,
+    why: text(reasonOf(end)),
+    ...(cause && {
+      cause: { kind: cause.kind, ...(cause.name !== undefined && { name: name(cause.name) }) },
+    }),
+    ...(key !== undefined && { key }),
+    exitCode,
+    startMs: Math.max(0, times.startedAt - recorded.began),
+    elapsedMs: Math.max(0, elapsedMs),
+    commandMs: Math.max(0, commandMs),
+    waitedMs: times.waitedMs,
+    needs: (declared?.dependsOn ?? [])
+      .filter((need) => steps.has(need))
+      .slice(0, RUN_REPORT.maxNeeds)
+      .map(name),
+    ...(status && { status }),
+    ...(receipt && { facts: receipt.facts }),
+    findings: findings.map(({ kind, path, detail }) => ({
+      kind: name(kind),
+      path: name(path),
+      detail: text(detail),
+    })),
+    moreFindings: times.findings.length - findings.length,
+    bytesUp: times.up,
+    bytesDown: times.down,
+    ...(notPublished !== undefined && { notKept: text(notPublished) }),
+    ...(diverged && { diverged }),
+    variables: (declared?.env ?? []).slice(0, RUN_REPORT.maxVariables).map(name),
+  };
+}
+
+/** These reasons show values: what was declared before, and what is declared now. */
+const SHOWING_VALUES: ReadonlySet<MissCause['kind']> = new Set(['variable', 'platform', 'command']);
+
+function reasonOf({ outcome, reason, cause, replayed }: StepEnd): string {
+  if (outcome === 'failed' && !replayed && cause) return 'the command failed';
+  if (!cause || !SHOWING_VALUES.has(cause.kind)) return reason;
+  if (cause.kind === 'command') return 'the command line changed';
+  return `${cause.kind === 'variable' ? 'the variable' : 'the platform property'} ${cause.name ?? ''} changed`;
+}
+
+function name(words: string): string {
+  return words.slice(0, RUN_REPORT.maxName);
+}
+
+function text(words: string): string {
+  return words.slice(0, RUN_REPORT.maxText);
+}
+
+/** Without findings, then with fewer steps: a server refuses what is too large. */
+function fitting(report: RunReport): RunReport {
+  const isSmall = (one: RunReport) => Buffer.byteLength(JSON.stringify(one)) <= RUN_REPORT.maxBytes;
+  if (isSmall(report)) return report;
+  const bare = report.steps.map((step) => ({
+    ...step,
+    findings: [],
+    moreFindings: step.findings.length + step.moreFindings,
+    variables: [],
+  }));
+  let shorter: RunReport = { ...report, steps: bare };
+  while (!isSmall(shorter) && shorter.steps.length > 0)
+    shorter = { ...shorter, steps: shorter.steps.slice(0, Math.floor(shorter.steps.length / 2)) };
+  return shorter;
+}

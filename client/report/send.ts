@@ -1,0 +1,36 @@
+// Sends the report of a run to the remote's server. Whatever fails, the run goes on as if there were no reports.
+import { RUNS_PATH, type RunReport } from '../../core/metadata/run-report.ts';
+import { REPORT } from '../limits.ts';
+import { authorization } from '../remote/authorization.ts';
+
+export interface ReportTarget {
+  readonly url: URL;
+  readonly token: string | undefined;
+}
+
+/** The address of the run's page. Undefined if the server did not take the report in time. */
+export async function sendReport(
+  report: RunReport,
+  { url, token }: ReportTarget,
+): Promise<string | undefined> {
+  const base = `${url.protocol.replace(/^grpc/, 'http')}//${url.host}`;
+  const namespace = url.pathname.replace(/^\/+|\/+$/g, '');
+  try {
+    const { request } = await import('undici');
+    const answer = await request(`${base}${RUNS_PATH}?${new URLSearchParams({ namespace })}`, {
+      method: 'POST',
+      headers: { ...authorization(url, token), 'content-type': 'application/json' },
+      body: JSON.stringify(report),
+      signal: AbortSignal.timeout(waitMs(report.elapsedMs)),
+    });
+    await answer.body.dump();
+    return answer.statusCode === 201 ? `${base}/runs/${report.id}` : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A longer run may wait longer. */
+function waitMs(elapsedMs: number): number {
+  return Math.ceil(Math.min(REPORT.maxWaitMs, REPORT.waitMs + elapsedMs * REPORT.waitShare));
+}

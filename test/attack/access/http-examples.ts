@@ -13,7 +13,7 @@ export interface HttpExample {
   readonly credential?: 'header' | 'bare' | 'query' | 'signature' | 'signed-url';
   /** The method by which main stores what the address names. */
   readonly storedBy?: 'PUT' | 'POST';
-  /** Its answer counts requests, so that no two are the same. Only its status and its marks are compared. */
+  /** Its answer counts or lists requests, so that no two are the same. Only its status and its marks are compared. */
   readonly isLive?: true;
 }
 
@@ -165,8 +165,14 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
     { path: '/admin/divergences?namespace=acme/app/main' },
   ],
   'fastify /api/v1/runs': [
-    { path: '/api/v1/runs?namespace=web', headers: JSON_TYPE, body: reportBy, storedBy: 'POST' },
-    { path: '/api/v1/runs?branch=main&limit=1' },
+    {
+      path: '/api/v1/runs?namespace=web',
+      headers: JSON_TYPE,
+      body: reportBy,
+      storedBy: 'POST',
+      isLive: true,
+    },
+    { path: '/api/v1/runs?branch=main&limit=1', isLive: true },
   ],
   'fastify /api/v1/runs/:id': [{ path: `/api/v1/runs/${runBy('main')}` }],
   'fastify /api/v1/openapi.json': [{ path: '/api/v1/openapi.json' }],

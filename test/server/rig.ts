@@ -23,6 +23,7 @@ import type { Blobs, LargeBlob, Store } from '../../store/store.ts';
 export interface TestServerOptions {
   readonly store?: Store | ((onEvent: OnStoreEvent) => Store | Promise<Store>);
   readonly storeFolder?: string;
+  readonly space?: { used(): number; readonly limit: number };
   readonly writeLog?: WriteLog;
   readonly host?: string;
   readonly token?: string;

@@ -37,12 +37,12 @@ export async function storageAnswer(
 }
 
 function spaceOf(
-  { used, limit }: { used(): number; readonly limit: number },
+  space: { used(): number; readonly limit: number },
   { metrics }: ServerContext,
 ): NonNullable<Storage['store']> {
   return {
-    usedBytes: used(),
-    ...(Number.isFinite(limit) && { limitBytes: limit }),
+    usedBytes: space.used(),
+    ...(Number.isFinite(space.limit) && { limitBytes: space.limit }),
     evictedBytes: metrics.evictedBytes,
   };
 }

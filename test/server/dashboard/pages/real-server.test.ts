@@ -2,6 +2,7 @@
 // page is open appears on it.
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
+import { MIB } from '../../../../core/units.ts';
 import { openDiskFolder } from '../../../rig/disk-store.ts';
 import { resultWith } from '../../../store/content.ts';
 import { ask, testServer } from '../../rig.ts';
@@ -12,13 +13,23 @@ const browser = browserForAll();
 const key = (name: string) => digestOf(Buffer.from(name)).hash;
 const ccache = (digit: string) => `/ccache/team/75/${digit.repeat(30)}`;
 
+/** As the one of a disk store, it needs its `this`. */
+class Space {
+  readonly limit = 10 * MIB;
+  readonly #used = 1.5 * MIB;
+
+  used(): number {
+    return this.#used;
+  }
+}
+
 async function textOf(page: Visit['page'], url: string): Promise<string> {
   await page.goto(url);
   return page.locator('main').innerText();
 }
 
 test('figures on screen are those that the test counted', async () => {
-  const server = await testServer({ store: openDiskFolder });
+  const server = await testServer({ store: openDiskFolder, space: new Space() });
   const put = (path: string, body: Buffer) => ask(server.url + path, 'PUT', { body });
   const get = (path: string) => ask(server.url + path);
   await put(`/ac/${key('a')}`, resultWith({}));
@@ -50,7 +61,9 @@ test('figures on screen are those that the test counted', async () => {
   const misses = await textOf(page, `${server.url}/misses`);
   expect(misses).toMatch(/Lost\s+2 min 5 s\s+in 1 miss of 1 run/);
   expect(misses).toContain('BUILD_ID');
-  expect(await textOf(page, `${server.url}/storage`)).toMatch(/ccache\s+1\s+\d+ B/);
+  const storage = await textOf(page, `${server.url}/storage`);
+  expect(storage).toMatch(/In the store\s+1\.5 MiB\s+15 % of 10\.0 MiB/);
+  expect(storage).toMatch(/ccache\s+1\s+\d+ B/);
   expect(await textOf(page, `${server.url}/hermeticity`)).toMatch(/1 declared.*No key has two results\./s);
 
   const setup = await textOf(page, `${server.url}/setup?team=web`);

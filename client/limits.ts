@@ -195,12 +195,6 @@ export const GRAPH = {
   maxJobs: 1024,
   /** Further steps that look up and restore results meanwhile. */
   ahead: 32,
-  /**
-   * Steps that wait for a job slot, for each slot, while no further step begins; and for how long none begins
-   * if no slot becomes free.
-   */
-  queued: 2,
-  queuedMs: 500,
   /** A step that waited longer for a job slot reads its inputs again. */
   lateMs: 1 * SECOND,
   /**

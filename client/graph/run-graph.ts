@@ -44,14 +44,7 @@ export async function runGraph({ order }: Graph, options: GraphOptions): Promise
   const ahead = jobs === 1 ? 0 : GRAPH.ahead;
   await schedule(
     order,
-    {
-      jobs,
-      ahead,
-      queue: GRAPH.queued * jobs,
-      queueMs: GRAPH.queuedMs,
-      keepGoing,
-      isCancelled: () => options.interrupted() !== undefined,
-    },
+    { jobs, ahead, keepGoing, isCancelled: () => options.interrupted() !== undefined },
     {
       run: async (step, slot) => finish(await runStep(step, context, slot)),
       skip: (step, reason) => finish(skipped(step, reason)),

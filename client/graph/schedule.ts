@@ -1,7 +1,6 @@
 // The scheduler: starts each step when its dependencies have succeeded. At most `jobs` commands run at a
-// time. Up to `ahead` more steps look up and restore results: they wait for the network and use little CPU.
-// While `queue` steps wait for a slot and commands are short, no further step begins: after a long wait a
-// step is looked up again (job-slot.ts). A step is skipped if a dependency did not succeed. After a failure no new step starts,
+// time. Up to `ahead` more steps look up and restore results, or wait for a slot: they wait for the network
+// and use little CPU. A step is skipped if a dependency did not succeed. After a failure no new step starts,
 // unless `keepGoing` is set. Decision 0211 has the measurements.
 import type { Step } from '../config/step.ts';
 
@@ -10,9 +9,6 @@ export interface ScheduleOptions {
   readonly jobs: number;
   /** The most further steps that are looked up or restored meanwhile. */
   readonly ahead: number;
-  /** While this many steps wait for a slot, no further step begins, unless no slot is given for this long. */
-  readonly queue: number;
-  readonly queueMs: number;
   readonly keepGoing: boolean;
   /** True after an interrupt: running steps are awaited, no new one starts. */
   isCancelled(): boolean;
@@ -70,10 +66,6 @@ class Schedule<S extends Ordered> {
   readonly #commands = new Set<string>();
   #underWay = 0;
   #isLookingAhead = false;
-  /** Runs while a full queue holds further steps back; undefined if none is held back. */
-  #heldBack: NodeJS.Timeout | undefined;
-  /** No slot was given for `queueMs`. */
-  #isSlow = false;
   #stopped: string | undefined;
 
   constructor(order: readonly S[], options: ScheduleOptions, callbacks: StepCallbacks<S>, end: () => void) {
@@ -91,23 +83,16 @@ class Schedule<S extends Ordered> {
   advance(): void {
     while (this.#underWay < this.#options.jobs && this.#beginNext());
     this.#grantSlots();
-    if (this.#underWay === 0) {
-      clearTimeout(this.#heldBack);
-      this.#end();
-    } else this.#lookAhead();
+    if (this.#underWay === 0) this.#end();
+    else this.#lookAhead();
   }
   /**
    * Starts one more step per event loop iteration. A step that waits for nothing ends before the next one
    * starts, so its measured time is its own.
    */
   #lookAhead(): void {
-    const { jobs, ahead, queue } = this.#options;
-    if (this.#isLookingAhead || this.#ready.length === 0) return;
-    if (this.#underWay >= jobs + ahead) return;
-    if (this.#waiting.length >= queue && !this.#isSlow) {
-      this.#holdBack();
-      return;
-    }
+    const { jobs, ahead } = this.#options;
+    if (this.#isLookingAhead || this.#ready.length === 0 || this.#underWay >= jobs + ahead) return;
     this.#isLookingAhead = true;
     setImmediate(() => {
       this.#isLookingAhead = false;
@@ -115,20 +100,6 @@ class Schedule<S extends Ordered> {
       this.#beginNext();
       this.advance();
     });
-  }
-
-  /** Hits must not wait for long commands. */
-  #holdBack(): void {
-    this.#heldBack ??= setTimeout(() => {
-      this.#isSlow = true;
-      this.#lookAhead();
-    }, this.#options.queueMs);
-  }
-
-  #slotGiven(): void {
-    clearTimeout(this.#heldBack);
-    this.#heldBack = undefined;
-    this.#isSlow = false;
   }
 
   /** False if no step is ready. */
@@ -175,9 +146,7 @@ class Schedule<S extends Ordered> {
   }
 
   #releaseSlot({ id }: S): void {
-    if (!this.#commands.delete(id)) return;
-    this.#grantSlots();
-    this.#lookAhead();
+    if (this.#commands.delete(id)) this.#grantSlots();
   }
 
   #grantSlots(): void {
@@ -187,7 +156,6 @@ class Schedule<S extends Ordered> {
       const next = this.#waiting.shift();
       if (next && refusal === undefined) {
         this.#commands.add(next.step.id);
-        this.#slotGiven();
         this.#callbacks.resumes(next.step);
       }
       next?.resume(refusal);

@@ -62,15 +62,7 @@ const hit = (ms: number) => () => wait(ms, true);
 async function run(order: readonly Planned[], options: Partial<ScheduleOptions> = {}) {
   const events: string[] = [];
   const began: string[] = [];
-  const whole = {
-    jobs: 2,
-    ahead: 32,
-    queue: 32,
-    queueMs: 0,
-    keepGoing: false,
-    isCancelled: () => false,
-    ...options,
-  };
+  const whole = { jobs: 2, ahead: 32, keepGoing: false, isCancelled: () => false, ...options };
   await schedule(order, whole, {
     async run(step, slot) {
       began.push(step.id);
@@ -235,42 +227,4 @@ test('after cancellation no step gets a slot, whether it waited or asks later', 
   );
   expect(events).toEqual(['c waits', 'a done', 'c failed', 'e skipped: the run was interrupted', 'd failed']);
   expect(refusals).toEqual(['the run was interrupted']);
-});
-
-test('while steps wait for short commands, no further step begins', async () => {
-  const [jobs, queue] = [2, 4];
-  let [underWay, mostUnderWay] = [0, 0];
-  const order = Array.from({ length: 40 }, (_, at) =>
-    planned(String(at), async (slot) => {
-      mostUnderWay = Math.max(mostUnderWay, ++underWay);
-      const succeeded = await command(10)(slot);
-      underWay--;
-      return succeeded;
-    }),
-  );
-  const { events } = await run(order, { jobs, queue, queueMs: 2 ** 30 });
-  expect(events.filter((event) => event.endsWith('done'))).toHaveLength(order.length);
-  expect(mostUnderWay).toBe(jobs + queue);
-});
-
-test('hits behind a full queue do not wait for long commands', async () => {
-  const hits = 20;
-  const { promise: allHit, resolve } = Promise.withResolvers<void>();
-  let left = hits;
-  const long: Planned['work'] = async (slot) => {
-    await slot.acquire();
-    await allHit;
-    return true;
-  };
-  const order = [
-    ...Array.from({ length: 6 }, (_, at) => planned(`command ${at}`, long)),
-    ...Array.from({ length: hits }, (_, at) =>
-      planned(`hit ${at}`, async () => {
-        if (--left === 0) resolve();
-        return true;
-      }),
-    ),
-  ];
-  const { began } = await run(order, { jobs: 2, queue: 4, queueMs: 1 });
-  expect(began).toHaveLength(order.length);
 });

@@ -22,7 +22,7 @@ import { runSteps } from '../rig/graph.ts';
 import { Random } from '../rig/random.ts';
 import { soak } from '../rig/soak.ts';
 
-const EDITS = soak(60, 12);
+const EDITS = soak(60, 6);
 /** Longer than the mtime granularity that the client assumes, so that some files are old enough to trust. */
 const LONG_ENOUGH_MS = 130;
 

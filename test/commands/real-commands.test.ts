@@ -8,8 +8,8 @@ import { Machines } from './machines.ts';
 import { ROWS } from './rows.ts';
 
 /** Outside of the soak, these rows alone, and the others of WHOLE have all their tests. */
-const USUAL = ['tsc', 'vitest', 'go build', 'cargo build', 'protoc', 'javac and jar'];
-const WHOLE = ['a shell script', 'pytest', 'configure and make'];
+const USUAL = ['tsc', 'go build', 'cargo build', 'javac and jar'];
+const WHOLE = ['a shell script', 'configure and make'];
 const IS_SOAK = soak(20) > 1;
 
 const SHOWN = ROWS.filter(({ name }) => IS_SOAK || USUAL.includes(name) || WHOLE.includes(name));

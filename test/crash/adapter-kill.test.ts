@@ -12,7 +12,7 @@ import { ServerProcess } from '../rig/server.ts';
 import { soak } from '../rig/soak.ts';
 import { type ProtocolClient, protocolClients } from './protocol-clients.ts';
 
-const KILLS = soak(30, 15);
+const KILLS = soak(30, 8);
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
 /** Some have more than one chunk. */
 const MOST_BYTES = 1_500_000;

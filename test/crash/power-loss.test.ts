@@ -15,7 +15,7 @@ import { RECORDED_CALLS } from './power/recording.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
 const ITEMS = 12;
-const SAMPLES = soak(10_000, 1_500);
+const SAMPLES = soak(10_000, 600);
 const LONGEST_STRING = 4_000_000;
 
 const run = promisify(execFile);

@@ -16,7 +16,7 @@ import { soak } from '../rig/soak.ts';
 import { contentOf, readFrom } from '../store/content.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
-const KILLS = soak(20, 10);
+const KILLS = soak(20, 5);
 const BLOBS = 120;
 const DAMAGED = 12;
 

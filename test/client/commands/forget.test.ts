@@ -200,7 +200,7 @@ describe('results that are forgotten', () => {
 });
 
 test('ten thousand results are forgotten; killed in the middle, the command is run again', async () => {
-  const bad = many('bad', soak(10_000, 1_500));
+  const bad = many('bad', soak(10_000, 600));
   await fill(bad, 'bad');
   await fill(many('good', 50), 'good');
   const { url } = await start();

@@ -97,7 +97,7 @@ const train = (options: Partial<Options> = {}) =>
   });
 
 const EPOCHS = 40;
-const KILLS = soak(20, 4);
+const KILLS = soak(20, 2);
 
 test(`killed at ${KILLS} random moments, a run ends with the same result and repeats at most one epoch each time`, {
   timeout: 300_000,

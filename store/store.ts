@@ -1,6 +1,5 @@
-// The interface of the store. Both engines implement it, each layer takes and returns it, and client and
-// server use
-// nothing else. open.ts has the layers and their order.
+// The interface of the store. Every engine (disk, memory, fleet) implements it, each layer takes and returns
+// it, and client and server use nothing else. open.ts has the layers and their order.
 import type { Digest, Hash } from '../core/digest.ts';
 import type { Namespace } from '../core/namespace.ts';
 import type { History } from './history.ts';

@@ -11,12 +11,12 @@ import type { LogEntry } from '../../store/log/write-log.ts';
 import type { Identity } from '../access/identity.ts';
 import { documentOf } from '../dashboard/documents.ts';
 import { DASHBOARD } from '../limits.ts';
-import { type Caller, callerOf } from './caller.ts';
+import { Callers } from './caller.ts';
 import { DeniedWrites } from './denied.ts';
 import { Figures } from './figures.ts';
-import { RequestGroups } from './groups.ts';
+import { addLookup, RequestGroups } from './groups.ts';
 import { bucketOf } from './latency.ts';
-import { type Happening, LiveTail } from './tail.ts';
+import { LiveTail } from './tail.ts';
 
 export interface ActivityOptions {
   /** Undefined: nothing is kept, and the figures are those of this process. */
@@ -49,6 +49,7 @@ export class Activity {
   readonly seen = new Map<string, number>();
   /** Unique among all processes that use the store. */
   readonly process = randomBytes(PROCESS_BYTES).toString('hex');
+  readonly #callers = new Callers();
   readonly #groups = new RequestGroups(this.process);
   readonly #denied = new DeniedWrites(this.process);
   readonly #options: ActivityOptions;
@@ -81,18 +82,19 @@ export class Activity {
     counters.latency[bucket] = (counters.latency[bucket] ?? 0) + 1;
   }
 
-  lookedUp({ identity, headers, protocol, namespace, key, found }: LookedUp): void {
-    const caller = callerOf(headers, protocol);
-    this.figures.of(writtenFrom(namespace)).lookedUp(caller.tool, found);
-    this.#options.onLookup?.(caller.tool, writtenFrom(namespace), found);
-    this.#happened(caller, protocol, {
-      at: this.#now(),
-      tool: caller.tool,
-      what: found ? 'hit' : 'miss',
-      namespace,
-      identity: identity.name,
-      key,
-    });
+  lookedUp({ identity: { name: identity }, headers, protocol, namespace, key, found }: LookedUp): void {
+    const at = this.#now();
+    const caller = this.#callers.of(headers, protocol);
+    const { tool } = caller;
+    const owner = writtenFrom(namespace);
+    this.figures.of(owner, at).lookedUp(tool, found);
+    this.#options.onLookup?.(tool, owner, found);
+    this.seen.set(caller.toolAndProtocol, at);
+    const group = this.#groups.find(caller, owner, { namespace, identity, at });
+    const what = found ? 'hit' : 'miss';
+    const lookup = { at, tool, what, namespace, identity, key, run: group?.id } as const;
+    if (group) addLookup(group, lookup);
+    this.tail.add(lookup);
   }
 
   /** An entry of the write log. */
@@ -106,6 +108,7 @@ export class Activity {
       namespace: namespace as Namespace,
       identity,
       key,
+      run: undefined,
     } as const;
     this.tail.add(stored);
   }
@@ -119,12 +122,6 @@ export class Activity {
     const counters = this.figures.of(writtenFrom(namespace));
     counters.runs++;
     counters.savedMs += savedMs;
-  }
-
-  #happened(caller: Caller, protocol: string, happening: Happening): void {
-    this.seen.set(`${caller.tool}/${protocol}`, happening.at);
-    const run = this.#groups.add(caller, happening);
-    this.tail.add(run === undefined ? happening : { ...happening, run });
   }
 
   /** Now, for a reader who wants the newest runs. */

@@ -2,12 +2,15 @@
 // of the Remote Execution API, or the User-Agent. A name that is not known counts as its protocol, so the number
 // of tools has a bound.
 import type { IncomingHttpHeaders } from 'node:http';
+import { DASHBOARD, SERVER } from '../limits.ts';
 
 export interface Caller {
   readonly tool: string;
-  readonly version?: string | undefined;
+  readonly protocol: string;
+  readonly toolAndProtocol: string;
+  readonly version: string | undefined;
   /** The tool's own id. Undefined if it sends none. */
-  readonly invocation?: string | undefined;
+  readonly invocation: string | undefined;
 }
 
 const METADATA_HEADER = 'build.bazel.remote.execution.v2.requestmetadata-bin';
@@ -37,15 +40,62 @@ const KNOWN: ReadonlySet<string> = new Set([
 const MAX_TEXT = 100;
 const NAME = /^[a-z][a-z0-9]{0,30}/;
 
-/** `protocol` names the tool if nothing else does. */
-export function callerOf(headers: IncomingHttpHeaders, protocol: string): Caller {
-  const header = headers[METADATA_HEADER];
-  const metadata = typeof header === 'string' ? parseMetadata(Buffer.from(header, 'base64')) : undefined;
-  if (metadata) return { ...metadata, tool: known(metadata.tool) ?? protocol };
-  return { tool: known(headers['user-agent'] ?? '') ?? protocol };
+interface Remembered {
+  /** The tool's name as it was sent. */
+  readonly name: string;
+  readonly caller: Caller;
 }
 
-function known(text: string): string | undefined {
+/**
+ * Finds callers, and remembers the last ones, because a tool sends the same User-Agent or invocation with each
+ * request. It then returns the same object, by which others can remember what they know of the caller.
+ */
+export class Callers {
+  readonly #byAgent = new Map<string, Remembered>();
+  readonly #byInvocation = new Map<string, Remembered>();
+
+  /** `protocol` names the tool if nothing else does. */
+  of(headers: IncomingHttpHeaders, protocol: string): Caller {
+    const metadata = headers[METADATA_HEADER];
+    if (typeof metadata === 'string') return this.#ofMetadata(metadata, protocol);
+    const name = headers['user-agent'] ?? '';
+    const known = this.#byAgent.get(name);
+    if (known?.caller.protocol === protocol) return known.caller;
+    const caller = newCaller(name, protocol, undefined, '');
+    if (name.length <= MAX_TEXT) remember(this.#byAgent, name, { name, caller });
+    return caller;
+  }
+
+  #ofMetadata(header: string, protocol: string): Caller {
+    const { name, version, invocation } = parseMetadata(header);
+    const known = this.#byInvocation.get(invocation);
+    if (known?.name === name && known.caller.version === version && known.caller.protocol === protocol)
+      return known.caller;
+    const caller = newCaller(name, protocol, version, invocation);
+    remember(this.#byInvocation, invocation, { name, caller });
+    return caller;
+  }
+}
+
+/** The last one of each text, and as many as there are groups of requests. */
+function remember(memo: Map<string, Remembered>, text: string, remembered: Remembered): void {
+  memo.delete(text);
+  for (const oldest of memo.size < DASHBOARD.maxGroups ? [] : memo.keys().take(1)) memo.delete(oldest);
+  memo.set(text, remembered);
+}
+
+function newCaller(name: string, protocol: string, version: string | undefined, invocation: string): Caller {
+  const tool = toolOf(name) ?? protocol;
+  return {
+    tool,
+    protocol,
+    toolAndProtocol: `${tool}/${protocol}`,
+    version,
+    invocation: invocation || undefined,
+  };
+}
+
+function toolOf(text: string): string | undefined {
   const [name = ''] = NAME.exec(text.slice(0, MAX_TEXT).toLowerCase()) ?? [];
   return KNOWN.has(name) ? name : undefined;
 }
@@ -55,42 +105,55 @@ const INVOCATION = 0x1a;
 const TOOL_NAME = 0x0a;
 const TOOL_VERSION = 0x12;
 
+/** All headers of a request together are no longer. */
+const decoded = Buffer.alloc(SERVER.maxHeaderBytes);
+
 /**
  * Reads three fields and skips the others: a build sends this with each call, and a whole decoding costs more
- * than all the rest of its accounting. Undefined if it is not a RequestMetadata.
+ * than all the rest of its accounting. What is not a RequestMetadata has none of them.
  */
-function parseMetadata(bytes: Buffer): Caller | undefined {
-  let tool = '';
-  let version: string | undefined;
-  let invocation: string | undefined;
-  for (const [tag, start, end] of fieldsOf(bytes, 0, bytes.length)) {
-    if (tag === INVOCATION) invocation = textAt(bytes, start, end);
-    if (tag !== TOOL_DETAILS) continue;
-    for (const [inner, from, to] of fieldsOf(bytes, start, end)) {
-      if (inner === TOOL_NAME) tool = textAt(bytes, from, to);
-      if (inner === TOOL_VERSION) version = textAt(bytes, from, to);
+function parseMetadata(header: string): { name: string; version: string | undefined; invocation: string } {
+  const fields = new Fields(0, decoded.write(header, 'base64'));
+  let name = '';
+  let version = '';
+  let invocation = '';
+  while (fields.next()) {
+    if (fields.tag === INVOCATION) invocation = fields.text;
+    if (fields.tag !== TOOL_DETAILS) continue;
+    const details = new Fields(fields.start, fields.end);
+    while (details.next()) {
+      if (details.tag === TOOL_NAME) name = details.text;
+      if (details.tag === TOOL_VERSION) version = details.text;
     }
   }
-  return { tool, version: version || undefined, invocation: invocation || undefined };
+  return { name, version: version || undefined, invocation };
 }
 
-function textAt(bytes: Buffer, start: number, end: number): string {
-  return bytes.toString('utf8', start, Math.min(end, start + MAX_TEXT));
-}
+/** The fields of a message in `decoded` with a length below 16 KiB; all of RequestMetadata are such. */
+class Fields {
+  tag = 0;
+  start = 0;
+  end: number;
+  readonly #to: number;
 
-/** The fields with a length below 16 KiB; all of RequestMetadata are such. Ends at anything else. */
-function fieldsOf(bytes: Buffer, from: number, to: number): [tag: number, start: number, end: number][] {
-  const fields: [number, number, number][] = [];
-  for (let at = from; at + 1 < to; ) {
-    const tag = bytes[at] ?? 0;
-    const low = bytes[at + 1] ?? 0;
-    const isLong = low > 0x7f;
-    const high = isLong ? (bytes[at + 2] ?? 0) : 0;
-    const start = at + (isLong ? 3 : 2);
-    const end = start + (low & 0x7f) + (high << 7);
-    if ((tag & 7) !== 2 || high > 0x7f || end > to) break;
-    fields.push([tag, start, end]);
-    at = end;
+  constructor(from: number, to: number) {
+    this.end = from;
+    this.#to = to;
   }
-  return fields;
+
+  /** False at the end, and at anything else than such a field. */
+  next(): boolean {
+    const at = this.end;
+    const low = decoded[at + 1] ?? 0;
+    const isLong = low > 0x7f;
+    const high = isLong ? (decoded[at + 2] ?? 0) : 0;
+    this.tag = decoded[at] ?? 0;
+    this.start = at + (isLong ? 3 : 2);
+    this.end = this.start + (low & 0x7f) + (high << 7);
+    return this.start <= this.#to && (this.tag & 7) === 2 && high <= 0x7f && this.end <= this.#to;
+  }
+
+  get text(): string {
+    return decoded.toString('utf8', this.start, Math.min(this.end, this.start + MAX_TEXT));
+  }
 }

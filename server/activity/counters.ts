@@ -13,9 +13,12 @@ export class Counters {
   readonly tools = new Map<string, [hits: number, misses: number]>();
 
   lookedUp(tool: string, found: boolean): void {
-    const counts = this.tools.get(tool) ?? [0, 0];
+    let counts = this.tools.get(tool);
+    if (!counts) {
+      counts = [0, 0];
+      this.tools.set(tool, counts);
+    }
     counts[found ? 0 : 1]++;
-    this.tools.set(tool, counts);
   }
 
   add(other: Counters): void {

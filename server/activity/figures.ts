@@ -39,8 +39,7 @@ export class Figures {
   }
 
   /** The counts of this minute. Beyond DASHBOARD.maxNamespaces, the others are counted with the default one. */
-  of(namespace: Namespace): Counters {
-    const now = this.#now();
+  of(namespace: Namespace, now = this.#now()): Counters {
     if (now >= this.#minute.at + MINUTE || now < this.#minute.at) this.#begin(now);
     this.#isDirty = true;
     const { counters } = this.#minute;

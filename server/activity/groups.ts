@@ -2,16 +2,20 @@
 // They are grouped by the invocation that the tool sends; without one, by the tool and the token, until there
 // is no request for DASHBOARD.groupIdleMs.
 import { hash } from 'node:crypto';
-import { type Namespace, writtenFrom } from '../../core/namespace.ts';
+import type { Namespace } from '../../core/namespace.ts';
 import type { HistoryDocument } from '../../store/history.ts';
 import type { TailEvent } from '../dashboard/api/types.ts';
 import { documentOf } from '../dashboard/documents.ts';
 import type { StoredRow } from '../dashboard/runs/run-documents.ts';
 import { DASHBOARD } from '../limits.ts';
 import type { Caller } from './caller.ts';
-import { eventOf, type Happening } from './tail.ts';
+import { Ring } from './ring.ts';
+import { eventOf, type Happening, shownNamespace } from './tail.ts';
 
-interface Group {
+/** Where and for whom a lookup happens. */
+type Place = Pick<Happening, 'namespace' | 'identity' | 'at'>;
+
+export interface Group {
   readonly id: string;
   readonly caller: Caller;
   readonly namespace: Namespace;
@@ -21,9 +25,10 @@ interface Group {
   lastAt: number;
   hits: number;
   misses: number;
-  stored: number;
   isDirty: boolean;
-  readonly lookups: Happening[];
+  /** It is over, and stored. */
+  isForgotten: boolean;
+  readonly lookups: Ring<Happening>;
 }
 
 /** The details of a grouped run in the history. */
@@ -34,47 +39,49 @@ export interface StoredLookups {
 export class RequestGroups {
   readonly #process: string;
   readonly #groups = new Map<string, Group>();
+  /** The last group of each caller: to make the name of a group costs more than all the rest. */
+  readonly #lastOf = new WeakMap<Caller, Group>();
 
   constructor(process: string) {
     this.#process = process;
   }
 
-  /** The id of the run that it belongs to. Undefined for Assay, and if there are too many groups. */
-  add(caller: Caller, happening: Happening): string | undefined {
+  /** The group that it belongs to. Undefined for Assay, and if there are too many groups. */
+  find(caller: Caller, owner: Namespace, place: Place): Group | undefined {
     if (caller.tool === 'assay') return undefined;
-    const { namespace, identity, at, what } = happening;
-    const owner = writtenFrom(namespace);
-    const name = `${owner}\0${caller.tool}\0${caller.invocation ?? `\0${identity}`}`;
-    const known = this.#groups.get(name);
-    const isOver = known !== undefined && at - known.lastAt > DASHBOARD.groupIdleMs && !caller.invocation;
-    if (!known && this.#groups.size >= DASHBOARD.maxGroups) return undefined;
-    if (isOver) this.#groups.set(`${name}\0${known.id}`, known);
-    const group = known && !isOver ? known : this.#begin(name, caller, owner, happening);
-    group.lastAt = at;
-    group.isDirty = true;
-    if (what === 'hit') group.hits++;
-    else if (what === 'miss') group.misses++;
-    else group.stored++;
-    group.lookups.push(happening);
-    if (group.lookups.length > DASHBOARD.groupLookups) group.lookups.shift();
-    return group.id;
+    const last = this.#lastOf.get(caller);
+    if (last && isOpenFor(last, owner, place)) return last;
+    const group = this.#findByName(caller, owner, place);
+    if (group) this.#lastOf.set(caller, group);
+    return group;
   }
 
-  #begin(name: string, caller: Caller, namespace: Namespace, { identity, at, ...rest }: Happening): Group {
+  #findByName(caller: Caller, owner: Namespace, place: Place): Group | undefined {
+    const { identity } = place;
+    const name = `${owner}\0${caller.tool}\0${caller.invocation ?? `\0${identity}`}`;
+    const known = this.#groups.get(name);
+    if (known && isOpenFor(known, owner, place)) return known;
+    if (!known && this.#groups.size >= DASHBOARD.maxGroups) return undefined;
+    if (known) this.#groups.set(`${name}\0${known.id}`, known);
+    return this.#begin(name, caller, owner, place);
+  }
+
+  #begin(name: string, caller: Caller, namespace: Namespace, place: Place): Group {
+    const { identity, at } = place;
     const unique = caller.invocation === undefined ? `${name}${at}${this.#process}` : name;
     const group = {
       id: hash('sha256', unique).slice(0, 32),
       caller,
       namespace,
-      shown: eventOf({ identity, at, ...rest }).namespace,
+      shown: shownNamespace(place.namespace),
       identity,
       startedAt: at,
       lastAt: at,
       hits: 0,
       misses: 0,
-      stored: 0,
       isDirty: true,
-      lookups: [],
+      isForgotten: false,
+      lookups: new Ring<Happening>(DASHBOARD.groupLookups),
     };
     this.#groups.set(name, group);
     return group;
@@ -87,10 +94,31 @@ export class RequestGroups {
       const isOver = isLast || now - group.lastAt > DASHBOARD.groupIdleMs;
       if (isOver || group.isDirty) documents.push(...documentsOf(group, isOver));
       group.isDirty = false;
-      if (isOver) this.#groups.delete(name);
+      if (!isOver) continue;
+      this.#groups.delete(name);
+      group.isForgotten = true;
     }
     return documents;
   }
+}
+
+export function addLookup(group: Group, lookup: Happening): void {
+  group.lastAt = lookup.at;
+  group.isDirty = true;
+  if (lookup.what === 'hit') group.hits++;
+  else group.misses++;
+  group.lookups.add(lookup);
+}
+
+/** An invocation has one group. Without one, a group is one identity's, and ends when there is a pause. */
+function isOpenFor(
+  { caller, namespace, identity, lastAt, isForgotten }: Group,
+  owner: Namespace,
+  place: Place,
+): boolean {
+  if (isForgotten || namespace !== owner) return false;
+  if (caller.invocation !== undefined) return true;
+  return identity === place.identity && place.at - lastAt <= DASHBOARD.groupIdleMs;
 }
 
 function documentsOf(group: Group, isOver: boolean): HistoryDocument[] {
@@ -115,7 +143,9 @@ function documentsOf(group: Group, isOver: boolean): HistoryDocument[] {
     names: [],
     likeness: caller.tool,
   };
-  const details: StoredLookups = { lookups: lookups.map(eventOf).reverse() };
+  const details: StoredLookups = {
+    lookups: [...lookups.newest()].map((lookup) => eventOf({ ...lookup, run: undefined })),
+  };
   const name = { namespace, id, at: startedAt };
   return [documentOf({ ...name, kind: 'run' }, row), documentOf({ ...name, kind: 'run-lookups' }, details)];
 }

@@ -3,6 +3,7 @@
 import { type Namespace, writtenFrom } from '../../core/namespace.ts';
 import type { Tail, TailEvent } from '../dashboard/api/types.ts';
 import { DASHBOARD } from '../limits.ts';
+import { Ring } from './ring.ts';
 
 /** As it happens. Its texts are made when somebody looks. */
 export interface Happening {
@@ -13,40 +14,41 @@ export interface Happening {
   readonly namespace: Namespace;
   readonly identity: string;
   readonly key: string;
-  readonly run?: string | undefined;
+  readonly run: string | undefined;
 }
 
 export class LiveTail {
   readonly #process: string;
-  readonly #ring: Happening[] = [];
-  /** Of all that ever happened. */
-  #count = 0;
+  readonly #events = new Ring<Happening>(DASHBOARD.tailEvents);
 
   constructor(process: string) {
     this.#process = process;
   }
 
   add(happening: Happening): void {
-    this.#ring[this.#count++ % DASHBOARD.tailEvents] = happening;
+    this.#events.add(happening);
   }
 
   /** `after`: the position of an earlier answer. What was overwritten meanwhile is left out. */
   read(namespaces: readonly Namespace[] | undefined, after?: string): Tail {
     const [process, number] = after?.split('.') ?? [];
+    const { count } = this.#events;
     const seen = process === this.#process ? Number(number) || 0 : 0;
-    const first = Math.max(0, this.#count - DASHBOARD.tailEvents, Math.min(seen, this.#count));
     const events: TailEvent[] = [];
-    for (let at = this.#count - 1; at >= first; at--) {
-      const happening = this.#ring[at % DASHBOARD.tailEvents];
-      if (happening && isIn(happening.namespace, namespaces)) events.push(eventOf(happening));
-    }
-    return { events, position: `${this.#process}.${this.#count}` };
+    for (const happening of this.#events.newest(Math.max(0, Math.min(seen, count))))
+      if (isIn(happening.namespace, namespaces)) events.push(eventOf(happening));
+    return { events, position: `${this.#process}.${count}` };
   }
 }
 
 export function eventOf({ at, namespace, run, ...rest }: Happening): TailEvent {
-  const shown = namespace.replaceAll('/=/', '/').replace(/^~[^/]*\/?/, '');
+  const shown = shownNamespace(namespace);
   return { ...rest, at: new Date(at).toISOString(), namespace: shown, ...(run !== undefined && { run }) };
+}
+
+/** As a person knows it. */
+export function shownNamespace(stored: Namespace): string {
+  return stored.replaceAll('/=/', '/').replace(/^~[^/]*\/?/, '');
 }
 
 function isIn(namespace: Namespace, namespaces: readonly Namespace[] | undefined): boolean {

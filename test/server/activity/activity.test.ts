@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { RequestMetadata } from '../../../core/proto/generated/reapi-services.ts';
 import type { Identity } from '../../../server/access/identity.ts';
-import { callerOf } from '../../../server/activity/caller.ts';
+import { Callers } from '../../../server/activity/caller.ts';
 import type { Now, Run, Runs, Setup, Storage, Tail } from '../../../server/dashboard/api/types.ts';
 import { resultWith } from '../../store/content.ts';
 import { identity, MAIN, OTHER, sourceOf } from '../access/identities.ts';
@@ -175,5 +175,9 @@ test.each([
   [{ [METADATA]: '!!!' }, { tool: 'http' }],
   [{ [METADATA]: Buffer.from('0a8080808001', 'hex').toString('base64') }, { tool: 'http' }],
 ])('the caller of %j is %j', (headers, expected) => {
-  expect(callerOf(headers, 'http')).toEqual({ version: undefined, invocation: undefined, ...expected });
+  const callers = new Callers();
+  const caller = callers.of(headers, 'http');
+  expect({ ...caller }).toMatchObject({ version: undefined, invocation: undefined, ...expected });
+  expect(callers.of({ ...headers }, 'http')).toBe(caller);
+  expect(callers.of(headers, 'grpc').tool).toBe(expected.tool === 'http' ? 'grpc' : expected.tool);
 });

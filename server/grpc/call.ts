@@ -22,13 +22,15 @@ import { readMessage } from './request-message.ts';
 /** Alternating names and values: Node would copy an object for each call. */
 const HEAD = [':status', '200', 'content-type', 'application/grpc'];
 const OK_TRAILERS = { 'grpc-status': String(GRPC_STATUS.OK) };
-/** The trailers until a response is complete: node:http2 asks for them even if a stream closes early. */
-const CUT_SHORT = new AssayError('ASSAY_BODY_TIMEOUT', 'the response was cut short');
 const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
 const WITHOUT_BODY = { endStream: true, sendDate: false };
 
 /** A message may quote the request, and it travels in a trailer, whose size is limited. */
 const MAX_MESSAGE_LENGTH = 1024;
+
+const CUT_SHORT = new AssayError('ASSAY_BODY_TIMEOUT', 'the response was cut short');
+/** The trailers until a response is complete: node:http2 asks for them even if a stream closes early. */
+const CUT_SHORT_TRAILERS = trailersOf(CUT_SHORT);
 
 /** What a server error becomes; a miss is none. */
 const FAULTS: ReadonlySet<GrpcStatus> = new Set(['INTERNAL', 'UNAVAILABLE', 'UNKNOWN', 'DATA_LOSS']);
@@ -54,7 +56,7 @@ export class Call {
   readonly #transfer: Transfer;
   readonly #body: BodyReader;
   readonly #began = performance.now();
-  #trailers = trailersOf(CUT_SHORT);
+  #trailers = CUT_SHORT_TRAILERS;
   #store: ScopedStore | undefined;
   #isCutShort = false;
   #isFinished = false;

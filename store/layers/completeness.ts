@@ -61,10 +61,11 @@ async function completeResult(
   return { bytes: Buffer.from(bytes), references, writer };
 }
 
-async function gatherReferences(bytes: Uint8Array, blobs: Blobs): Promise<Digest[]> {
+async function gatherReferences(bytes: Uint8Array, blobs: Blobs): Promise<readonly Digest[]> {
   const result = decodeResult(bytes);
   verifyInlineContents(result);
   const named = referencedContent(result);
+  if (named.trees.length === 0 && named.directories.length === 0) return named.blobs;
   const references = new DigestSet();
   for (const digest of named.blobs) references.add(digest);
   for (const tree of named.trees) {

@@ -223,13 +223,7 @@ export class Index {
    * Replaces the record of that generation, or adds one if `replacing` is undefined. False if another one is
    * stored.
    */
-  replaceResult(
-    address: ResultAddress,
-    record: Buffer,
-    replacing: number | undefined,
-    tick: number,
-  ): Promise<boolean> {
-    const key = resultKeyOf(address);
+  replaceResult(key: Buffer, record: Buffer, replacing: number | undefined, tick: number): Promise<boolean> {
     const change = () => {
       this.#results.put(key, record, newGeneration());
       this.#putResultTick(key, tick);

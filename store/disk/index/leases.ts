@@ -17,11 +17,12 @@
 //                     └────────────────────────────┴────────────────────────────────────┘
 //
 // FRESH: a use writes nothing. STALE: still leased, and a use writes. EXPIRED: eviction may remove it.
-import type { Hash } from '../../../core/digest.ts';
+import type { Digest, Hash } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import type { Entry, Index } from './index.ts';
 import type { LogicalClock } from './logical-clock.ts';
+import { EVERYONE } from './records.ts';
 
 export class Leases {
   readonly clock: LogicalClock;
@@ -46,6 +47,20 @@ export class Leases {
       const { stale, oldest } = this.#findStale(hashes);
       if (await this.#stampAll(stale)) return oldest;
     }
+  }
+
+  /**
+   * The oldest tick of these blobs. Undefined unless all are FRESH in the current read view: a blob that is fresh
+   * there is still present, and its tick is not earlier now.
+   */
+  oldestIfFresh(digests: readonly Digest[]): number | undefined {
+    const fresh = this.clock.freshBlob();
+    let oldest = this.clock.stamp().tick;
+    for (const tick of this.#index.ticksOf(digests, EVERYONE)) {
+      if (tick === undefined || !isFreshTick(tick, fresh)) return undefined;
+      oldest = Math.min(oldest, tick);
+    }
+    return oldest;
   }
 
   #findStale(hashes: readonly Hash[]): { stale: [Hash, Entry][]; oldest: number } {

@@ -38,18 +38,18 @@ export class DiskResults implements ResultRecords {
     return result;
   }
 
+  /** In the current read view: the commit finds out whether that is still true (I3). */
   async put(
     address: ResultAddress,
     result: StoredResult,
     replacing: StoredResult | undefined,
   ): Promise<boolean> {
-    this.#index.refresh();
     const key = resultKeyOf(address);
     const entry = this.#index.result(key);
     const current = entry && decodeResult(key, entry.record);
     if (!isSame(current, replacing)) return false;
     const tick = await this.#leaseReferences(result);
-    return this.#index.replaceResult(address, encodeResult(key, result), entry?.generation, tick);
+    return this.#index.replaceResult(key, encodeResult(key, result), entry?.generation, tick);
   }
 
   /**
@@ -87,8 +87,9 @@ export class DiskResults implements ResultRecords {
     return this.#index.removeResult(address, entry.generation);
   }
 
-  #leaseReferences({ references }: StoredResult): Promise<number> {
-    return this.#leases.renew(references.map(({ hash }) => hash));
+  /** Resolves to the oldest tick of them. The completeness layer has just asked for them, so most are fresh. */
+  async #leaseReferences({ references }: StoredResult): Promise<number> {
+    return this.#leases.oldestIfFresh(references) ?? this.#leases.renew(references.map(({ hash }) => hash));
   }
 }
 

@@ -1,7 +1,9 @@
 // A small gRPC client on node:http2, with several connections, as builds have them.
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import { Deframer, frame } from '../../core/grpc/frame.ts';
+import { RequestMetadata } from '../../core/proto/generated/reapi-services.ts';
 
 const MAX_MESSAGE = 64 * 1024 * 1024;
 const STREAM_WINDOW = 1024 * 1024;
@@ -9,21 +11,26 @@ const CONNECTION_WINDOW = 16 * 1024 * 1024;
 
 export class Client {
   readonly #sessions: readonly ClientHttp2Session[];
-  readonly #authorization: Readonly<Record<string, string>>;
+  readonly #headers: () => Readonly<Record<string, string>>;
   #next = 0;
 
-  static async open(origin: string, connections: number, token?: string): Promise<Client> {
+  static async open(origin: string, connections: number, token?: string, isBazel = false): Promise<Client> {
     const sessions = Array.from({ length: connections }, () =>
       connect(origin, { settings: { initialWindowSize: STREAM_WINDOW } }),
     );
     await Promise.all(sessions.map((session) => once(session, 'remoteSettings')));
     for (const session of sessions) session.setLocalWindowSize(CONNECTION_WINDOW);
-    return new Client(sessions, token);
+    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const metadata = isBazel ? bazelMetadata() : () => ({});
+    return new Client(sessions, () => ({ ...authorization, ...metadata() }));
   }
 
-  private constructor(sessions: readonly ClientHttp2Session[], token: string | undefined) {
+  private constructor(
+    sessions: readonly ClientHttp2Session[],
+    headers: () => Readonly<Record<string, string>>,
+  ) {
     this.#sessions = sessions;
-    this.#authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    this.#headers = headers;
   }
 
   close(): void {
@@ -44,13 +51,32 @@ export class Client {
     const session = this.#sessions[this.#next++ % this.#sessions.length];
     if (!session) throw new Error('no connection');
     return session.request({
-      ...this.#authorization,
+      ...this.#headers(),
       ':method': 'POST',
       ':path': path,
       'content-type': 'application/grpc',
       te: 'trailers',
     });
   }
+}
+
+/** The header of one build, with another action each time. */
+function bazelMetadata(): () => Record<string, string> {
+  const toolInvocationId = randomUUID();
+  return () => {
+    const metadata = RequestMetadata.encode({
+      toolDetails: { toolName: 'bazel', toolVersion: '8.4.2' },
+      actionId: randomBytes(32).toString('hex'),
+      toolInvocationId,
+      correlatedInvocationsId: toolInvocationId,
+      actionMnemonic: 'CppCompile',
+      targetId: '//some/folder:target',
+      configurationId: 'f7d38d3d1b0b9d4e0c3e31e0e3b1a5d1f7d38d3d1b0b9d4e0c3e31e0e3b1a5d1',
+    }).finish();
+    return {
+      'build.bazel.remote.execution.v2.requestmetadata-bin': Buffer.from(metadata).toString('base64'),
+    };
+  };
 }
 
 /** Rejects unless the status is OK. */

@@ -6,6 +6,8 @@ export const CALLS_AT_A_TIME = 16;
 /** Each kind of call, with number and size. */
 export type GrpcJob = {
   readonly token?: string | undefined;
+  /** Each call carries the RequestMetadata of an action of one build. */
+  readonly isBazel?: boolean;
 } /** FindMissingBlobs with `digests` blobs, all present or all absent. */ & (
   | {
       readonly verb: 'findMissing';

@@ -46,7 +46,7 @@ process.on('message', (job: GrpcJob) => {
 });
 
 async function run(job: GrpcJob): Promise<void> {
-  const client = await Client.open(job.origin, CONNECTIONS, job.token);
+  const client = await Client.open(job.origin, CONNECTIONS, job.token, job.isBazel);
   const call = callOf(job, client);
   let next = 0;
   const worker = async () => {

@@ -21,19 +21,29 @@ const POLLS = 100;
 const NGINX_WORKERS = 2;
 
 export function startAssay(folder: string, ...flags: readonly string[]): Promise<Contestant> {
-  return startAssayOf(PROJECT, folder, ...flags);
+  return startNode([], PROJECT, folder, flags);
+}
+
+/** With options for node. */
+export function startAssayWith(options: readonly string[], folder: string): Promise<Contestant> {
+  return startNode(options, PROJECT, folder, []);
 }
 
 /** Of another checkout, with its own packages. */
-export async function startAssayOf(
+export function startAssayOf(project: string, folder: string): Promise<Contestant> {
+  return startNode([], project, folder, []);
+}
+
+async function startNode(
+  options: readonly string[],
   project: string,
   folder: string,
-  ...flags: readonly string[]
+  flags: readonly string[],
 ): Promise<Contestant> {
-  const script = join(project, 'bin', 'assay.ts');
   const command = [
     process.execPath,
-    script,
+    ...options,
+    join(project, 'bin', 'assay.ts'),
     'serve',
     '--port',
     '0',

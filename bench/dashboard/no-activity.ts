@@ -1,0 +1,14 @@
+// In place of server/activity/activity.ts: an Activity that counts nothing.
+import type { Activity as Counting } from '../../server/activity/activity.ts';
+
+export class Activity implements Omit<Counting, 'figures' | 'tail' | 'seen' | 'process'> {
+  start(): void {}
+  answered(): void {}
+  lookedUp(): void {}
+  wrote(): void {}
+  denied(): void {}
+  ran(): void {}
+  countBytes(): void {}
+  async flush(): Promise<void> {}
+  async close(): Promise<void> {}
+}

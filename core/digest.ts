@@ -66,9 +66,48 @@ export class BinaryDigest implements Digest {
     return this.#bytes.toString('hex', this.#at, this.#at + HASH_BYTES) as Hash;
   }
 
-  copyHash(target: Uint8Array): void {
-    for (let byte = 0; byte < HASH_BYTES; byte++) target[byte] = this.#bytes[this.#at + byte] ?? 0;
+  copyHash(target: Uint8Array, at = 0): void {
+    for (let byte = 0; byte < HASH_BYTES; byte++) target[at + byte] = this.#bytes[this.#at + byte] ?? 0;
   }
+}
+
+/** The usual encoding: tag and length of the hash, the hash, the tag of the size, the size unless it is 0. */
+const HASH_TAG = 0x0a;
+const SIZE_TAG = 0x10;
+export const USUAL_HASH_AT = 2;
+export const USUAL_SIZE_TAG_AT = USUAL_HASH_AT + HASH_LENGTH;
+export const USUAL_SIZE_AT = USUAL_SIZE_TAG_AT + 1;
+/** Seven bytes hold sizes up to 2^49. */
+const MAX_SIZE_BYTES = 7;
+
+/**
+ * Reads a Digest message between `start` and `end` without making text of its hash: returns the size, and writes
+ * the hash to `keys` at `keyAt`. Undefined if it is not in the usual encoding; it may be valid all the same.
+ */
+export function readUsualDigest(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  keys: Uint8Array,
+  keyAt: number,
+): number | undefined {
+  if (bytes[start] !== HASH_TAG || bytes[start + 1] !== HASH_LENGTH) return undefined;
+  const sizeTagAt = start + USUAL_SIZE_TAG_AT;
+  const size = sizeTagAt === end ? 0 : sizeAt(bytes, sizeTagAt, end);
+  return size !== undefined && decodeHash(bytes, start + USUAL_HASH_AT, keys, keyAt) ? size : undefined;
+}
+
+/** Undefined unless the varint after the tag ends exactly at `end`. */
+function sizeAt(bytes: Uint8Array, tagAt: number, end: number): number | undefined {
+  const length = end - tagAt - 1;
+  if (length < 1 || length > MAX_SIZE_BYTES || bytes[tagAt] !== SIZE_TAG) return undefined;
+  let value = 0;
+  for (let at = end - 1; at > tagAt; at--) {
+    const byte = bytes[at] ?? 0;
+    if (byte >= 0x80 !== at < end - 1) return undefined;
+    value = value * 128 + (byte & 0x7f);
+  }
+  return value;
 }
 
 export function parseHash(text: string): Hash {

@@ -45,15 +45,20 @@ export function rawMessages(bytes: Uint8Array, field: number): Uint8Array[] {
   return found;
 }
 
+/** How many fields the rest of a message may have. */
+export interface FieldBudget {
+  fieldsLeft: number;
+}
+
 /**
  * Walks nested messages with one reader, which knows only the end of the whole buffer. So each level checks
- * that it has not read beyond its own end.
+ * that it has not read beyond its own end. Throws where decodeStrict refuses a message.
  */
-function walk(
+export function walk(
   reader: BinaryReader,
   end: number,
   { once = {}, many = {} }: Shape,
-  budget: { fieldsLeft: number },
+  budget: FieldBudget,
 ): void {
   let seen: Set<number> | undefined;
   while (reader.pos < end) {

@@ -1,14 +1,12 @@
 // Shapes for decodeStrict: which fields of the requests of the Remote Execution API, the Remote Asset API and
 // path sets are messages.
 import type { Shape } from './message.ts';
-import { ACTION_RESULT } from './shapes.ts';
 
 const PLAIN: Shape = {};
 
 /** One Digest in field 2: the request of most methods. */
 export const ABOUT_ONE_DIGEST: Shape = { once: { 2: PLAIN } };
 export const ABOUT_MANY_DIGESTS: Shape = { many: { 2: PLAIN } };
-export const UPDATE_ACTION_RESULT: Shape = { once: { 2: PLAIN, 3: ACTION_RESULT } };
 export const BATCH_UPDATE: Shape = { many: { 2: { once: { 1: PLAIN } } } };
 export const SPLICE: Shape = { once: { 2: PLAIN }, many: { 3: PLAIN } };
 export const REQUEST_METADATA: Shape = { once: { 1: PLAIN } };

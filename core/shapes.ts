@@ -9,7 +9,7 @@ const DIRECTORY_NODE: Shape = { once: { 2: PLAIN } };
 const SYMLINK: Shape = { once: { 4: PROPERTIES } };
 const OUTPUT_FILE: Shape = { once: { 2: PLAIN, 7: PROPERTIES } };
 const OUTPUT_DIRECTORY: Shape = { once: { 3: PLAIN, 5: PLAIN } };
-const METADATA: Shape = {
+export const METADATA: Shape = {
   once: { 2: PLAIN, 3: PLAIN, 4: PLAIN, 5: PLAIN, 6: PLAIN, 7: PLAIN, 8: PLAIN, 9: PLAIN, 10: PLAIN },
   many: { 11: PLAIN },
 };

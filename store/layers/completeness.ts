@@ -15,6 +15,7 @@ import { STORE } from '../limits.ts';
 import { Semaphore } from '../shared/semaphore.ts';
 import type { Blobs, LargeBlob, Results, StoredResult, Writer } from '../store.ts';
 import type { DivergingResults } from './divergence.ts';
+import { readFileReferences } from './result-references.ts';
 
 export function checkingCompleteness(
   results: DivergingResults,
@@ -62,10 +63,11 @@ async function completeResult(
 }
 
 async function gatherReferences(bytes: Uint8Array, blobs: Blobs): Promise<readonly Digest[]> {
+  const files = readFileReferences(bytes);
+  if (files) return files;
   const result = decodeResult(bytes);
   verifyInlineContents(result);
   const named = referencedContent(result);
-  if (named.trees.length === 0 && named.directories.length === 0) return named.blobs;
   const references = new DigestSet();
   for (const digest of named.blobs) references.add(digest);
   for (const tree of named.trees) {

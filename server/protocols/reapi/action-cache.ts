@@ -1,20 +1,13 @@
 // ActionCache: GetActionResult and UpdateActionResult. A result is sent as the bytes that were stored.
 // The store accepts and serves a result only if it has every blob that the result references.
 import { AssayError } from '../../../core/errors.ts';
-import { rawMessages } from '../../../core/message.ts';
-import { UpdateActionResultRequest } from '../../../core/proto/generated/reapi-services.ts';
-import { UPDATE_ACTION_RESULT } from '../../../core/request-shapes.ts';
 import { type Call, usualRefusal } from '../../grpc/call.ts';
-import { singleRequest } from '../../grpc/method.ts';
 import { asksForContent, withContent } from './inline.ts';
-import { digestIn, instanceOf } from './instance.ts';
+import { instanceOf } from './instance.ts';
 import { withOrigin } from './origin.ts';
-import { readResultQuery } from './result-query.ts';
+import { readResultQuery, readResultUpdate } from './result-requests.ts';
 
 const MISS = usualRefusal(new AssayError('ASSAY_NOT_FOUND', 'there is no result for that action'));
-
-/** The field number of UpdateActionResultRequest.action_result. */
-const RESULT_FIELD = 3;
 
 export async function getActionResult(call: Call): Promise<void> {
   const { store } = call;
@@ -39,20 +32,11 @@ export async function getActionResult(call: Call): Promise<void> {
  * An update with a different result succeeds, to not fail the build. The header `assay-outcome` names the
  * outcome.
  */
-export const updateActionResult = singleRequest(
-  UpdateActionResultRequest,
-  UPDATE_ACTION_RESULT,
-  async (request, call, message) => {
-    const {
-      store,
-      server: { lifecycle },
-    } = call;
-    const address = { namespace: instanceOf(request), key: digestIn(request.actionDigest).hash };
-    const [sent] = rawMessages(message, RESULT_FIELD);
-    if (!sent || !request.actionResult)
-      throw new AssayError('ASSAY_MESSAGE_MALFORMED', 'the request has no result');
-    const result = withOrigin(call, sent, request.actionResult);
-    const outcome = await lifecycle.whileWriting(() => store.results.put(address, result));
-    call.answer(sent, ['assay-outcome', outcome]);
-  },
-);
+export async function updateActionResult(call: Call): Promise<void> {
+  const { store } = call;
+  const update = readResultUpdate(await call.message());
+  const address = { namespace: instanceOf(update), key: update.action.hash };
+  const result = withOrigin(call, update.result);
+  const outcome = await call.server.lifecycle.whileWriting(() => store.results.put(address, result));
+  call.answer(update.result, ['assay-outcome', outcome]);
+}

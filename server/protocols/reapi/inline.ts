@@ -6,7 +6,7 @@ import type { Digest as WireDigest } from '../../../core/proto/generated/reapi.t
 import { decodeResult } from '../../../core/result.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { bytesOf } from '../../http/blob-bytes.ts';
-import type { ResultQuery } from './result-query.ts';
+import type { ResultQuery } from './result-requests.ts';
 
 /**
  * The field numbers of output_files, stdout_raw and stderr_raw in ActionResult, and of OutputFile.contents.

@@ -1,7 +1,16 @@
 // Decodes and encodes a Digest inside a message without making text of its hash. Builds ask for thousands at a time, and
 // making the text costs more than finding the blobs (docs/MEASUREMENTS.md#0120).
 import { type BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { BinaryDigest, type Digest, decodeHash, HASH_BYTES, parseDigest } from '../../../core/digest.ts';
+import {
+  BinaryDigest,
+  type Digest,
+  HASH_BYTES,
+  parseDigest,
+  readUsualDigest,
+  USUAL_HASH_AT,
+  USUAL_SIZE_AT,
+  USUAL_SIZE_TAG_AT,
+} from '../../../core/digest.ts';
 import { decodeStrict } from '../../../core/message.ts';
 import { Digest as WireDigest } from '../../../core/proto/generated/reapi.ts';
 import { FLAT } from '../../../core/request-shapes.ts';
@@ -11,12 +20,6 @@ const HASH = (1 << 3) | WireType.LengthDelimited;
 const SIZE = (2 << 3) | WireType.Varint;
 
 const HASH_LENGTH = 2 * HASH_BYTES;
-/** The usual encoding: tag and length of the hash, the hash, the tag of the size, the size. */
-const HASH_START = 2;
-const SIZE_TAG_AT = HASH_START + HASH_LENGTH;
-const SIZE_START = SIZE_TAG_AT + 1;
-/** Seven bytes hold sizes up to 2^49. */
-const MAX_SIZE_BYTES = 7;
 
 /** A digest that a client sent in the usual encoding, and its place in the message. An answer repeats it. */
 class SentDigest extends BinaryDigest {
@@ -38,7 +41,7 @@ class SentDigest extends BinaryDigest {
 }
 
 /** The tag and the length of a digest, and the digest in the usual encoding with a size below 2^53. */
-const MAX_ENTRY_BYTES = 2 + SIZE_START + 8;
+const MAX_ENTRY_BYTES = 2 + USUAL_SIZE_AT + 8;
 
 /** A message whose only field is a list of digests, with that tag. */
 export function encodeDigests(tag: number, digests: readonly Digest[]): Buffer {
@@ -59,14 +62,14 @@ export function encodeDigests(tag: number, digests: readonly Digest[]): Buffer {
 function write({ hash, size }: Digest, message: Buffer, start: number): number {
   message[start] = HASH;
   message[start + 1] = HASH_LENGTH;
-  message.write(hash, start + HASH_START, 'latin1');
-  return size === 0 ? SIZE_TAG_AT : writeSize(message, start, size) - start;
+  message.write(hash, start + USUAL_HASH_AT, 'latin1');
+  return size === 0 ? USUAL_SIZE_TAG_AT : writeSize(message, start, size) - start;
 }
 
 /** Returns the end of the digest that begins at `start`. */
 function writeSize(message: Buffer, start: number, size: number): number {
-  message[start + SIZE_TAG_AT] = SIZE;
-  let at = start + SIZE_START;
+  message[start + USUAL_SIZE_TAG_AT] = SIZE;
+  let at = start + USUAL_SIZE_AT;
   let rest = size;
   for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) message[at++] = (rest % 0x80) | 0x80;
   message[at] = rest;
@@ -75,7 +78,7 @@ function writeSize(message: Buffer, start: number, size: number): number {
 
 /** The most digests in the usual encoding that a message of this length can contain. */
 export function mostDigestsIn(message: Buffer): number {
-  return Math.floor(message.length / SIZE_START);
+  return Math.floor(message.length / USUAL_SIZE_TAG_AT);
 }
 
 /**
@@ -109,28 +112,8 @@ function usualDigest(
   keys: Buffer,
   keyAt: number,
 ): Digest | undefined {
-  const sizeBytes = end - start - SIZE_START;
-  const isUsual =
-    sizeBytes > 0 &&
-    sizeBytes <= MAX_SIZE_BYTES &&
-    bytes[start] === HASH &&
-    bytes[start + 1] === HASH_LENGTH &&
-    bytes[start + SIZE_TAG_AT] === SIZE;
-  if (!isUsual) return undefined;
-  const size = varintAt(bytes, start + SIZE_START, end);
-  if (size === undefined || !decodeHash(bytes, start + HASH_START, keys, keyAt)) return undefined;
-  return new SentDigest(keys, keyAt, size, bytes, start, end);
-}
-
-/** Undefined unless the varint ends exactly at `end`. */
-function varintAt(bytes: Buffer, start: number, end: number): number | undefined {
-  let value = 0;
-  for (let at = end - 1; at >= start; at--) {
-    const byte = bytes[at] ?? 0;
-    if (byte >= 0x80 !== at < end - 1) return undefined;
-    value = value * 128 + (byte & 0x7f);
-  }
-  return value;
+  const size = readUsualDigest(bytes, start, end, keys, keyAt);
+  return size === undefined ? undefined : new SentDigest(keys, keyAt, size, bytes, start, end);
 }
 
 function unusualDigest(bytes: Buffer): WireDigest {

@@ -259,9 +259,10 @@ export function encodeResult(key: Buffer, { bytes, references, writer }: StoredR
   const record = Buffer.allocUnsafe(HASH_BYTES + COUNT_BYTES + named + (written?.length ?? 0) + bytes.length);
   const flags = COVERS_KEY + (written ? HAS_WRITER : 0);
   let at = record.writeUInt32LE(references.length + flags, HASH_BYTES);
-  for (const { hash, size } of references) {
-    at += record.write(hash, at, 'hex');
-    at = record.writeUIntLE(size, at, SIZE_BYTES);
+  for (const digest of references) {
+    if (digest instanceof BinaryDigest) digest.copyHash(record, at);
+    else record.write(digest.hash, at, 'hex');
+    at = record.writeUIntLE(digest.size, at + HASH_BYTES, SIZE_BYTES);
   }
   if (written) at += written.copy(record, at);
   record.set(bytes, at);

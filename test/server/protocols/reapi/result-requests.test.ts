@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { digestOf, toWire } from '../../../../core/digest.ts';
-import { GetActionResultRequest } from '../../../../core/proto/generated/reapi-services.ts';
-import { readResultQuery } from '../../../../server/protocols/reapi/result-query.ts';
+import { ActionResult } from '../../../../core/proto/generated/reapi.ts';
+import {
+  GetActionResultRequest,
+  UpdateActionResultRequest,
+} from '../../../../core/proto/generated/reapi-services.ts';
+import { emptyResult } from '../../../../core/result.ts';
+import { readResultQuery, readResultUpdate } from '../../../../server/protocols/reapi/result-requests.ts';
 
 const ACTION = digestOf(Buffer.from('an action'));
 
@@ -59,4 +64,37 @@ test.each([
   ['a field without a number', Buffer.from([0, 0]), 'ASSAY_MESSAGE_MALFORMED'],
 ])('readResultQuery refuses %s', (_what, message, code) => {
   expect(() => readResultQuery(message)).toThrow(expect.objectContaining({ code }));
+});
+
+const RESULT = Buffer.from(
+  ActionResult.encode({ ...emptyResult(3), stdoutRaw: Buffer.from('out') }).finish(),
+);
+
+function encodedUpdate(request: Partial<UpdateActionResultRequest> = {}): Buffer {
+  const message = { ...UpdateActionResultRequest.decode(Buffer.alloc(0)), ...request };
+  return Buffer.from(UpdateActionResultRequest.encode(message).finish());
+}
+
+const UPDATE = { actionDigest: toWire(ACTION), actionResult: ActionResult.decode(RESULT) };
+
+test('readResultUpdate decodes what the protobuf library encodes, and keeps the result as it was sent', () => {
+  const cachePolicy = Buffer.from([0x22, 2, 8, 7]);
+  const request = encodedUpdate({ ...UPDATE, instanceName: 'a/b', digestFunction: 1 });
+  const update = readResultUpdate(Buffer.concat([cachePolicy, request]));
+  expect({ hash: update.action.hash, size: update.action.size }).toEqual(ACTION);
+  expect(update).toMatchObject({ instanceName: 'a/b', digestFunction: 1 });
+  expect(Buffer.from(update.result)).toEqual(RESULT);
+});
+
+test.each([
+  ['no digest', encodedUpdate({ actionResult: UPDATE.actionResult }), 'ASSAY_BAD_DIGEST'],
+  ['no result', encodedUpdate({ actionDigest: UPDATE.actionDigest }), 'ASSAY_MESSAGE_MALFORMED'],
+  [
+    'two results',
+    Buffer.concat([encodedUpdate(UPDATE), encodedUpdate({ actionResult: UPDATE.actionResult })]),
+    'ASSAY_MESSAGE_MALFORMED',
+  ],
+  ['a truncated message', encodedUpdate(UPDATE).subarray(0, -1), 'ASSAY_MESSAGE_MALFORMED'],
+])('readResultUpdate refuses %s', (_what, message, code) => {
+  expect(() => readResultUpdate(message)).toThrow(expect.objectContaining({ code }));
 });

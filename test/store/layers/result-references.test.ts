@@ -33,7 +33,7 @@ const PLAIN: Partial<ActionResult> = {
   stderrRaw: Buffer.from('stderr'),
   executionMetadata: {
     worker: 'w',
-    queuedTimestamp: new Date(1),
+    queuedTimestamp: { seconds: 1, nanos: 2 },
     auxiliaryMetadata: [{ typeUrl: 'type', value: Buffer.from('value') }],
   },
 };

@@ -2,7 +2,7 @@
 // Guarantee: successful requests are not logged at `info` or above, and no text of a client is logged
 // verbatim.
 import pino, { type Logger } from 'pino';
-import type { OnStoreEvent } from '../store/events.ts';
+import type { OnStoreEvent, StoreEvent } from '../store/events.ts';
 import type { Metrics } from './pages/metrics.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -10,6 +10,13 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const STDERR = 2;
+
+const WARNINGS: ReadonlySet<StoreEvent['type']> = new Set([
+  'quarantined',
+  'lost',
+  'diverged',
+  'result-dropped',
+]);
 
 /** Writes are synchronous, so the last line before a crash is not lost. */
 export function openLog(level: LogLevel): Logger {
@@ -20,8 +27,7 @@ export function reportStoreEvents(log: Logger, metrics: Metrics): OnStoreEvent {
   return (event) => {
     metrics.storeEvent(event);
     const { type, ...fields } = event;
-    if (type === 'quarantined' || type === 'diverged' || type === 'result-dropped')
-      log.warn(fields, `store: ${type}`);
+    if (WARNINGS.has(type)) log.warn(fields, `store: ${type}`);
     else if (type === 'replaced') log.debug(fields, `store: ${type}`);
     else log.info(fields, `store: ${type}`);
   };

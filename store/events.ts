@@ -6,6 +6,8 @@ import type { ResultAddress } from './store.ts';
 export type StoreEvent =
   /** Stored bytes failed their check. The blob is out of the index and is not served. */
   | { readonly type: 'quarantined'; readonly hash: Hash; readonly detail: string }
+  /** A bucket does not have an object that the index names. The blob is out of the index. */
+  | { readonly type: 'lost'; readonly hash: Hash; readonly detail: string }
   /** A stored result failed its check and was removed. It is a miss from now on. */
   | { readonly type: 'result-dropped'; readonly address: ResultAddress; readonly detail: string }
   /** A stored result was not served, because a blob that it names is missing. */
@@ -37,6 +39,16 @@ export type StoreEvent =
   /** A blob was served, but its lease could not be written. */
   | { readonly type: 'unleased'; readonly detail: string }
   /** Files that dead processes left in staging were removed. */
-  | { readonly type: 'swept'; readonly files: number; readonly bytes: number };
+  | { readonly type: 'swept'; readonly files: number; readonly bytes: number }
+  /**
+   * What the janitor of a fleet has done in one round, in objects of the bucket. `condemned`: of uploads that
+   * nobody continues. `deleted`: those that were condemned long enough. `orphans`: deleted, no row named them.
+   */
+  | {
+      readonly type: 'cleaned';
+      readonly condemned: number;
+      readonly deleted: number;
+      readonly orphans: number;
+    };
 
 export type OnStoreEvent = (event: StoreEvent) => void;

@@ -20,7 +20,16 @@ export interface FleetStoreOptions {
   /** The bytes that the fleet may hold. */
   readonly maxBytes?: number;
   readonly onEvent: OnStoreEvent;
+  /** Told of every statement, and of every request to the bucket. */
+  readonly onAnswer?: OnPartAnswer;
 }
+
+export type OnPartAnswer = (
+  part: 'index' | 'blobs',
+  kind: string,
+  milliseconds: number,
+  isFailure: boolean,
+) => void;
 
 export interface FleetStore extends Store {
   readonly engine: FleetEngine;
@@ -29,8 +38,10 @@ export interface FleetStore extends Store {
 }
 
 export async function openFleetStore(options: FleetStoreOptions): Promise<FleetStore> {
-  const { index, blobs, environment, maxBytes, onEvent } = options;
-  const objects = await openS3Objects(readS3Settings(blobs, environment));
+  const { index, blobs, environment, maxBytes, onEvent, onAnswer } = options;
+  const objects = await openS3Objects(readS3Settings(blobs, environment), {
+    onAnswer: onAnswer && ((method, took, isFailure) => onAnswer('blobs', method, took, isFailure)),
+  });
   const tier = options.tier && (await openTier(options.tier.folder, options.tier.maxSize));
   try {
     const engine = await openFleetEngine({
@@ -39,6 +50,7 @@ export async function openFleetStore(options: FleetStoreOptions): Promise<FleetS
       tier: tier?.blobs,
       maxBytes: maxBytes ?? Number.POSITIVE_INFINITY,
       onEvent,
+      onIndexAnswer: onAnswer && ((kind, took, isFailure) => onAnswer('index', kind, took, isFailure)),
     });
     return {
       ...addLayers(engine, onEvent),

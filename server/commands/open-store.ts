@@ -4,6 +4,7 @@ import { STORE } from '../../store/limits.ts';
 import { type DiskStore, openDiskStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settings } from '../config/settings.ts';
+import type { Metrics } from '../pages/metrics.ts';
 
 export interface OpenedStore {
   readonly store: Store;
@@ -15,7 +16,11 @@ export interface OpenedStore {
   readonly place: string;
 }
 
-export async function openStore(settings: Settings, onEvent: OnStoreEvent): Promise<OpenedStore> {
+export async function openStore(
+  settings: Settings,
+  onEvent: OnStoreEvent,
+  metrics: Metrics,
+): Promise<OpenedStore> {
   const { fleet, storeFolder: folder } = settings;
   if (!fleet) {
     const disk = await openDiskStore({
@@ -28,7 +33,9 @@ export async function openStore(settings: Settings, onEvent: OnStoreEvent): Prom
     return { store: disk, disk, folder, place: `in ${folder}` };
   }
   const { openFleetStore } = await import('../../store/open-fleet.ts');
-  const store = await openFleetStore({ ...fleet, environment: process.env, onEvent });
+  const onAnswer = metrics.fleet.answered;
+  const store = await openFleetStore({ ...fleet, environment: process.env, onEvent, onAnswer });
+  metrics.fleet.watch(store.engine);
   const place = `${fleet.blobs} with the index ${withoutPassword(fleet.index)}`;
   return { store, disk: store.tier, folder: fleet.tier?.folder, place };
 }

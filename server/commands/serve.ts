@@ -74,7 +74,7 @@ export const serveCommand: CommandModule = {
     const metrics = new Metrics();
     // A blob that is stored before has no xxh64, and each read of it costs a SHA-256.
     await loadChecksum();
-    const opened = await openStore(settings, reportStoreEvents(log, metrics));
+    const opened = await openStore(settings, reportStoreEvents(log, metrics), metrics);
     const { store, disk, folder } = opened;
     const writeLog = folder === undefined ? undefined : startWriteLog(folder, log);
     const stopBackground = new AbortController();

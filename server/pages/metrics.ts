@@ -3,11 +3,13 @@
 // A request increments plain numbers, and a scrape copies them to prom-client. prom-client's own `inc` builds
 // a string to find its labels. A request increments three counters, so `inc` would cost too much
 // (docs/MEASUREMENTS.md#0020).
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
 import type { GrpcStatus } from '../../core/grpc/status.ts';
 import { VERSION } from '../../core/version.ts';
 import type { StoreEvent } from '../../store/events.ts';
+import { type Cell, CounterCells } from './counter-cells.ts';
 import { Durations } from './durations.ts';
+import { FleetMetrics } from './fleet-metrics.ts';
 import { processMetrics } from './process-metrics.ts';
 import { ResultLookups } from './result-lookups.ts';
 
@@ -80,7 +82,12 @@ export class Metrics {
       'outcome',
     ]),
   );
-  readonly #durations = new Durations();
+  readonly #durations = new Durations(
+    'assay_request_duration_seconds',
+    'Time until the response of a request begins, by route of HTTP and method of gRPC.',
+    'route',
+  );
+  #fleet: FleetMetrics | undefined;
 
   readonly #denied = this.#counter(
     'assay_denied_total',
@@ -122,6 +129,12 @@ export class Metrics {
         this.set(space.limit);
       },
     });
+  }
+
+  /** The metrics that only a server of a fleet has. */
+  get fleet(): FleetMetrics {
+    this.#fleet ??= new FleetMetrics(this.#registry);
+    return this.#fleet;
   }
 
   answered(route: Route, method: string, status: number, tookMs: number): void {
@@ -179,6 +192,7 @@ export class Metrics {
       this.#orphans.cell('file').value += event.strays;
       this.#orphans.cell('entry').value += event.lost;
     }
+    if (event.type === 'cleaned') this.fleet.cleaned(event);
     if (event.type !== 'evicted') return;
     this.#evicted.cell('results').value += event.results;
     this.#evicted.cell('blobs').value += event.blobs;
@@ -190,46 +204,11 @@ export class Metrics {
   }
 
   async page(): Promise<string> {
-    return `${await this.#registry.metrics()}${this.#durations.text()}`;
+    return `${await this.#registry.metrics()}${this.#durations.text()}${this.#fleet?.text() ?? ''}`;
   }
 
   #counter(name: string, help: string, labelNames: readonly string[]): CounterCells {
     return new CounterCells(this.#registry, name, help, labelNames);
-  }
-}
-
-export interface Cell {
-  value: number;
-}
-
-/** A Prometheus counter with a plain number for each combination of labels. Callers increment it. */
-export class CounterCells {
-  readonly #cells = new Map<string, { readonly labels: readonly string[]; readonly cell: Cell }>();
-
-  constructor(registry: Registry, name: string, help: string, labelNames: readonly string[]) {
-    const cells = this.#cells;
-    new Counter({
-      name,
-      help,
-      labelNames: [...labelNames],
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const { labels, cell } of cells.values()) {
-          if (labels.length === 0) this.inc(cell.value);
-          else if (cell.value > 0) this.labels(...labels).inc(cell.value);
-        }
-      },
-    });
-  }
-
-  cell(...labels: readonly string[]): Cell {
-    const name = labels.join();
-    const known = this.#cells.get(name);
-    if (known) return known.cell;
-    const cell = { value: 0 };
-    this.#cells.set(name, { labels, cell });
-    return cell;
   }
 }
 

@@ -1,7 +1,7 @@
 // Hits and misses of results by tool and namespace, as metrics. Anybody may make up a namespace on an open
 // server, so only the first DASHBOARD.maxNamespaceLabels of them have a label; the rest is "other".
 import { DASHBOARD } from '../limits.ts';
-import type { Cell, CounterCells } from './metrics.ts';
+import type { Cell, CounterCells } from './counter-cells.ts';
 
 interface Outcomes {
   readonly hits: Cell;

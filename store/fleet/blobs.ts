@@ -316,10 +316,15 @@ export class FleetBlobs implements Blobs {
   }
 
   /** Takes that generation out of the index. Its objects are condemned. */
-  async quarantine(hash: Hash, generation: number, detail: string): Promise<void> {
+  async quarantine(
+    hash: Hash,
+    generation: number,
+    detail: string,
+    type: 'quarantined' | 'lost' = 'quarantined',
+  ): Promise<void> {
     this.#parts.presence.forget();
     const gone = await this.#parts.database.query(REMOVE, [bytesOf(hash), generation]);
-    if (gone.length > 0) this.#parts.onEvent({ type: 'quarantined', hash, detail });
+    if (gone.length > 0) this.#parts.onEvent({ type, hash, detail });
   }
 }
 

@@ -21,12 +21,15 @@ export interface Statement {
   readonly text: string;
 }
 
+/** A statement or a request has ended: of which kind, how long it took, and whether it failed. */
+export type OnAnswer = (kind: string, milliseconds: number, isFailure: boolean) => void;
+
 export interface DatabaseOptions {
   readonly url: string;
   /** The connection is lost: all that is remembered about the index must be forgotten. */
   readonly onLost: () => void;
   readonly answerMs?: number | undefined;
-  readonly onAnswer?: (milliseconds: number) => void;
+  readonly onAnswer?: OnAnswer | undefined;
 }
 
 export class Database {
@@ -97,14 +100,21 @@ export class Database {
         const { rows } = await this.#connections.run(() =>
           this.#pool.query<Row>({ ...statement, values: [...values] }),
         );
-        this.#options.onAnswer?.(performance.now() - began);
+        this.#answered(statement, began, false);
         return rows;
       } catch (error) {
+        this.#answered(statement, began, true);
         if (error instanceof AssayError) throw error;
         if (isRepeatable(error) && attempt < STORE.statementAttempts) continue;
         throw this.#faultOf(error);
       }
     }
+  }
+
+  /** The first word of its name is the kind: those are few. */
+  #answered({ name }: Statement, began: number, isFailure: boolean): void {
+    const [kind = ''] = name.split(' ', 1);
+    this.#options.onAnswer?.(kind, performance.now() - began, isFailure);
   }
 
   #faultOf(error: unknown): AssayError {

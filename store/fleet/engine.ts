@@ -5,7 +5,7 @@ import { STORE } from '../limits.ts';
 import type { Engine } from '../store.ts';
 import { FleetBlobs } from './blobs.ts';
 import { Bucket } from './bucket.ts';
-import { Database } from './database.ts';
+import { Database, type OnAnswer } from './database.ts';
 import { FleetEviction } from './eviction.ts';
 import { FleetHistory } from './history.ts';
 import { Janitor } from './janitor.ts';
@@ -35,6 +35,8 @@ export interface FleetEngineOptions {
   readonly memoMs?: number;
   readonly lostAfterMs?: number;
   readonly answerMs?: number;
+  /** Told of every statement. */
+  readonly onIndexAnswer?: OnAnswer | undefined;
 }
 
 export interface FleetEngine extends Engine {
@@ -42,6 +44,8 @@ export interface FleetEngine extends Engine {
   readonly janitor: Janitor;
   readonly eviction: FleetEviction;
   readonly readCounts: ReadCounts;
+  /** Whether each part counts as away, by what this node saw last. */
+  isAway(): { readonly index: boolean; readonly blobs: boolean };
   /** Asks PostgreSQL and the bucket now: "ok", or why not. */
   parts(): Promise<{ readonly index: string; readonly blobs: string }>;
 }
@@ -53,6 +57,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
   const database = await Database.open({
     url: options.index,
     answerMs: options.answerMs,
+    onAnswer: options.onIndexAnswer,
     onLost: () => {
       for (const forget of forgetting) forget();
     },
@@ -70,7 +75,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
   const objectRows = new ObjectRows(database);
   const lost = new LostObjects(
     bucket,
-    (hash, generation, detail) => blobs.quarantine(hash, generation, detail),
+    (hash, generation, detail) => blobs.quarantine(hash, generation, detail, 'lost'),
     options.lostAfterMs,
   );
   const reads = new SharedReads(bucket, options.tier);
@@ -107,6 +112,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     janitor,
     eviction,
     readCounts: reads.counts,
+    isAway: () => ({ index: database.isAway, blobs: bucket.isAway }),
     parts: atMostOnceIn(STORE.partsMs, now, async () => {
       const [index, blobs] = await Promise.all([
         inTime(

@@ -27,14 +27,17 @@ const ABANDONED_UPLOADS: Statement = {
       ),
       condemned AS (
         UPDATE assay.object o SET state = ${CONDEMNED}, tick = c.tick FROM parts, assay.clock c
-        WHERE o.name = parts.object AND o.state = ${PART}
-      )
-    DELETE FROM assay.upload u USING old WHERE u.tenant = old.tenant AND u.id = old.id`,
+        WHERE o.name = parts.object AND o.state = ${PART} RETURNING o.name
+      ),
+      dropped AS (DELETE FROM assay.upload u USING old WHERE u.tenant = old.tenant AND u.id = old.id)
+    SELECT name FROM condemned`,
 };
 
-const COUNT_UPLOADS: Statement = {
-  name: 'janitor count uploads',
-  text: 'SELECT count(*)::int AS count FROM assay.upload',
+const COUNT: Statement = {
+  name: 'janitor count',
+  text: `
+    SELECT (SELECT count(*) FROM assay.upload) AS uploads,
+      (SELECT count(*) FROM assay.object WHERE state = ${CONDEMNED}) AS condemned`,
 };
 
 const IDLE_OBJECTS: Statement = {
@@ -46,7 +49,7 @@ const IDLE_OBJECTS: Statement = {
       LIMIT ${STORE.janitorRows} FOR UPDATE OF o SKIP LOCKED
     )
     UPDATE assay.object o SET state = ${CONDEMNED}, tick = c.tick FROM old, assay.clock c
-    WHERE o.name = old.name`,
+    WHERE o.name = old.name RETURNING o.name`,
 };
 
 const TO_DELETE: Statement = {
@@ -77,13 +80,23 @@ export interface JanitorOptions {
   readonly onEvent: OnStoreEvent;
 }
 
+/** What the last round found in the tables. */
+export interface FleetUsage {
+  /** Of all blobs. */
+  readonly bytes: number;
+  /** Objects that are still to be deleted. */
+  readonly condemned: number;
+  /** Unfinished uploads in parts. */
+  readonly uploads: number;
+}
+
 export class Janitor {
   readonly #options: JanitorOptions;
   readonly #timer: NodeJS.Timeout;
   #round: Promise<void> = Promise.resolve();
   #isRunning = false;
   #isClosed = false;
-  #uploads = 0;
+  #usage: FleetUsage | undefined;
   /** The position of the slow listing. */
   #listedTo: string | undefined;
 
@@ -96,7 +109,17 @@ export class Janitor {
   }
 
   get hasTooManyUploads(): boolean {
-    return this.#uploads >= STORE.maxFleetUploads;
+    return (this.#usage?.uploads ?? 0) >= STORE.maxFleetUploads;
+  }
+
+  /** Undefined before the first round. */
+  get usage(): FleetUsage | undefined {
+    return this.#usage;
+  }
+
+  /** The bytes that the fleet may hold. */
+  get maxBytes(): number {
+    return this.#options.maxBytes;
   }
 
   #failed(error: unknown): void {
@@ -106,23 +129,33 @@ export class Janitor {
   /** One round of everything, with one page of the slow listing. */
   async run(): Promise<void> {
     this.#isRunning = true;
+    let [condemned, deleted, orphans] = [0, 0, 0];
     try {
       await this.#options.objectRows.confirm();
-      await this.#dropUploads();
+      condemned = await this.#dropUploads();
+      await this.#count();
       await this.evict();
-      await this.deleteCondemned();
-      await this.listPage();
+      deleted = await this.deleteCondemned();
+      orphans = await this.listPage();
     } finally {
       this.#isRunning = false;
+      if (condemned + deleted + orphans > 0)
+        this.#options.onEvent({ type: 'cleaned', condemned, deleted, orphans });
     }
   }
 
-  async #dropUploads(): Promise<void> {
+  /** Returns how many objects were condemned. */
+  async #dropUploads(): Promise<number> {
     const { database, clock } = this.#options;
-    await database.query(ABANDONED_UPLOADS, [clock.ticksFor(STORE.abandonedUploadMs)]);
-    await database.query(IDLE_OBJECTS, [clock.ticksFor(STORE.idleObjectMs)]);
-    const [row] = await database.query<{ count: number }>(COUNT_UPLOADS);
-    this.#uploads = row?.count ?? 0;
+    const parts = await database.query(ABANDONED_UPLOADS, [clock.ticksFor(STORE.abandonedUploadMs)]);
+    const idle = await database.query(IDLE_OBJECTS, [clock.ticksFor(STORE.idleObjectMs)]);
+    return parts.length + idle.length;
+  }
+
+  async #count(): Promise<void> {
+    const { database, eviction } = this.#options;
+    const [row] = await database.query<{ uploads: number; condemned: number }>(COUNT);
+    this.#usage = { uploads: 0, condemned: 0, ...row, bytes: await eviction.usedBytes() };
   }
 
   async evict(): Promise<void> {
@@ -137,32 +170,37 @@ export class Janitor {
     }
   }
 
-  async deleteCondemned(): Promise<void> {
+  /** Returns how many were deleted. */
+  async deleteCondemned(): Promise<number> {
     const { database, bucket, clock } = this.#options;
+    let deleted = 0;
     while (!this.#isClosed && !bucket.isAway) {
       const rows = await database.query<{ name: string }>(TO_DELETE, [clock.ticksFor(STORE.condemnedMs)]);
-      if (rows.length === 0) return;
+      if (rows.length === 0) break;
       const names = rows.map(({ name }) => name);
       await bucket.attempt((objects) => objects.delete(names));
       await database.query(DELETED, [names]);
+      deleted += names.length;
     }
+    return deleted;
   }
 
-  /** Deletes the orphans of one page. */
-  async listPage(): Promise<void> {
+  /** Deletes the orphans of one page, and returns how many. */
+  async listPage(): Promise<number> {
     const { database, bucket } = this.#options;
-    if (bucket.isAway) return;
+    if (bucket.isAway) return 0;
     if (this.#listedTo === undefined) await bucket.attempt((objects) => objects.abortUploads(STORE.orphanMs));
     const page = await bucket.attempt((objects) => objects.list(this.#listedTo));
     this.#listedTo = page.after;
     const old = page.objects
       .filter(({ name, ageMs }) => ageMs >= STORE.orphanMs && UUID.test(name) && !bucket.isCanary(name))
       .map(({ name }) => name);
-    if (old.length === 0) return;
+    if (old.length === 0) return 0;
     const known = await database.query<{ name: string }>(KNOWN, [old]);
     const named = new Set(known.map(({ name }) => name));
     const orphans = old.filter((name) => !named.has(name));
     if (orphans.length > 0) await bucket.attempt((objects) => objects.delete(orphans));
+    return orphans.length;
   }
 
   async close(): Promise<void> {

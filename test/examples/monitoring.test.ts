@@ -62,7 +62,7 @@ test('rules and dashboard name only metrics and labels that the server has', asy
   for (const name of used) expect(page, name).toContain(`${name.replace(/_bucket$/, '')}`);
   for (const [, label] of queries
     .join('\n')
-    .matchAll(/\b(route|tool|namespace|outcome|event|method|what)\b/g))
+    .matchAll(/\b(route|tool|namespace|outcome|event|method|what|part|statement|request)\b/g))
     expect(page, label).toContain(`${label}="`);
 });
 
@@ -75,5 +75,13 @@ function filledMetrics(): Metrics {
   metrics.denied('ac');
   metrics.sent(1);
   metrics.storeEvent({ type: 'evicted', results: 1, blobs: 1, bytes: 1 });
+  metrics.storeEvent({ type: 'cleaned', condemned: 1, deleted: 1, orphans: 1 });
+  metrics.fleet.answered('index', 'presence', 1, true);
+  metrics.fleet.answered('blobs', 'GET', 1, false);
+  metrics.fleet.watch({
+    readCounts: { tierHits: 1, tierMisses: 1, joined: 1 },
+    janitor: { usage: { bytes: 1, condemned: 1, uploads: 1 }, maxBytes: 2 },
+    isAway: () => ({ index: true, blobs: false }),
+  });
   return metrics;
 }

@@ -47,6 +47,8 @@ type Attempt = S3Success | S3Refusal | { readonly retry: AssayError };
 export interface RequestOptions {
   readonly idleMs?: number;
   readonly now?: () => number;
+  /** Told of every attempt: the method, the time until the answer begins, and whether it failed. */
+  readonly onAnswer?: ((method: string, milliseconds: number, isFailure: boolean) => void) | undefined;
 }
 
 export class Requests {
@@ -56,6 +58,7 @@ export class Requests {
   readonly #request: typeof undiciRequest;
   readonly #idleMs: number;
   readonly #now: () => number;
+  readonly #onAnswer: RequestOptions['onAnswer'];
   /** How far the server's clock is ahead. A signature holds for a quarter of an hour by that clock. */
   #clockOffsetMs = 0;
 
@@ -84,6 +87,7 @@ export class Requests {
     this.#request = request;
     this.#idleMs = options.idleMs ?? S3.idleMs;
     this.#now = options.now ?? Date.now;
+    this.#onAnswer = options.onAnswer;
   }
 
   get prefix(): string {
@@ -93,7 +97,7 @@ export class Requests {
   async send(request: S3Request, signal?: AbortSignal): Promise<S3Success | S3Refusal> {
     for (let attempt = 1; ; attempt++) {
       signal?.throwIfAborted();
-      const answer = await this.#attempt(request, signal);
+      const answer = await this.#timed(request, signal);
       if (!('retry' in answer)) return answer;
       if (attempt === S3.attempts || !canRepeat(request)) throw answer.retry;
       // Half of the pause is random, so that nodes do not return at the same moment.
@@ -125,6 +129,18 @@ export class Requests {
 
   async close(): Promise<void> {
     await this.#agent.destroy();
+  }
+
+  async #timed(request: S3Request, signal: AbortSignal | undefined): Promise<Attempt> {
+    const began = performance.now();
+    let isFailure = true;
+    try {
+      const answer = await this.#attempt(request, signal);
+      isFailure = 'retry' in answer;
+      return answer;
+    } finally {
+      this.#onAnswer?.(request.method, performance.now() - began, isFailure);
+    }
   }
 
   async #attempt(request: S3Request, signal: AbortSignal | undefined): Promise<Attempt> {

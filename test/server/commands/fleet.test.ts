@@ -43,6 +43,17 @@ test('a server starts after `assay db migrate`, says which part is away, and ser
     for (const url of [second, first, first])
       expect((await ask(url + pathOf(digestOf(bytes)))).body.equals(bytes)).toBe(true);
   }
+  const metrics = async () => (await ask(`${first}/metrics`)).body.toString();
+  const large = first + pathOf(digestOf(contentOf('shared', 3 * MIB)));
+  // The copy in the tier is complete some time after the first read.
+  await expect
+    .poll(async () => ((await ask(large)).status === 200 ? metrics() : ''), { timeout: 30_000 })
+    .toMatch(/assay_tier_reads_total\{outcome="hit"\} [1-9]/);
+  const page = await metrics();
+  expect(page).toMatch(/assay_tier_reads_total\{outcome="miss"\} [1-9]/);
+  expect(page).toContain('assay_part_away{part="index"} 0\n');
+  expect(page).toMatch(/assay_index_duration_seconds_count\{statement="blob"\} [1-9]/);
+  expect(page).toMatch(/assay_bucket_duration_seconds_count\{request="PUT"\} [1-9]/);
   one.child.kill('SIGKILL');
   await one.ended();
   expect((await ask(second + pathOf(digestOf(contentOf('shared', 3 * MIB))))).status).toBe(200);

@@ -282,7 +282,7 @@ describe('an object that the bucket does not have', () => {
     objects.kept.set(name, away.get(name) ?? Buffer.alloc(0));
     await expect(readFrom(one, digestOf(bytes))).rejects.toMatchObject({ code: 'ASSAY_NOT_FOUND' });
     await expect.poll(() => isMissing(one, bytes), { timeout: 30_000 }).toBe(true);
-    expect(events).toMatchObject([{ type: 'quarantined' }]);
+    expect(events).toMatchObject([{ type: 'lost' }]);
   });
 
   test('comes back if the bucket was wrong for a while', async () => {
@@ -351,10 +351,12 @@ describe('the janitor', () => {
     expect(await statesOf()).toEqual([STORED, CONDEMNED]);
     await one.engine.janitor.run();
     expect(objects.deleted).toEqual([]);
+    expect(one.engine.janitor.usage).toEqual({ bytes: LARGE, condemned: 1, uploads: 0 });
     await database.advance(ticksFor(one, STORE.condemnedMs));
     await Promise.all([one.engine.janitor.run(), (await node()).engine.janitor.run()]);
     expect(await statesOf()).toEqual([STORED]);
     expect(new Set(objects.deleted).size).toBe(1);
+    expect(events).toContainEqual({ type: 'cleaned', condemned: 0, deleted: 1, orphans: 0 });
     expect((await readFrom(one, digestOf(bytes)))?.equals(bytes)).toBe(true);
   });
 
@@ -371,6 +373,7 @@ describe('the janitor', () => {
     while (objects.puts < 2) await new Promise((resolve) => setTimeout(resolve, 5));
     await database.advance(ticksFor(one, STORE.idleObjectMs));
     await two.engine.janitor.run();
+    expect(events).toContainEqual({ type: 'cleaned', condemned: 1, deleted: 0, orphans: 0 });
     goesOn.resolve();
     expect(await put).toMatchObject({ code: 'ASSAY_STORE_FAULT' });
     expect(await isMissing(two, bytes)).toBe(true);
@@ -390,6 +393,7 @@ describe('the janitor', () => {
     expect(await one.uploads.status('id')).toBeDefined();
     await database.advance(ticksFor(one, STORE.abandonedUploadMs));
     await one.engine.janitor.run();
+    expect(events).toContainEqual({ type: 'cleaned', condemned: 1, deleted: 0, orphans: 0 });
     expect(await one.uploads.status('id')).toBeUndefined();
     expect(await statesOf()).toEqual([CONDEMNED]);
   });
@@ -402,7 +406,9 @@ describe('the janitor', () => {
     for (const name of [orphan, young, 'of somebody else']) objects.kept.set(name, Buffer.alloc(1));
     for (const name of objects.kept.keys()) objects.agesMs.set(name, STORE.orphanMs);
     objects.agesMs.set(young, STORE.orphanMs - 1);
-    for (let page = 0; page < 4; page++) await one.engine.janitor.listPage();
+    let orphans = 0;
+    for (let page = 0; page < 4; page++) orphans += await one.engine.janitor.listPage();
+    expect(orphans).toBe(1);
     expect(objects.deleted).toEqual([orphan]);
   });
 

@@ -1,0 +1,119 @@
+// The metrics of a server of a fleet: how PostgreSQL and the bucket answer, the tier, shared reads and the janitor.
+// Other servers do not have them.
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { FleetEngine } from '../../store/fleet/engine.ts';
+import type { OnPartAnswer } from '../../store/open-fleet.ts';
+import { CounterCells } from './counter-cells.ts';
+import { Durations } from './durations.ts';
+
+type WatchedFleet = Pick<FleetEngine, 'readCounts' | 'isAway'> & {
+  readonly janitor: Pick<FleetEngine['janitor'], 'usage' | 'maxBytes'>;
+};
+
+export class FleetMetrics {
+  readonly #registry: Registry;
+  readonly #durations = {
+    index: new Durations(
+      'assay_index_duration_seconds',
+      'Time of a statement to PostgreSQL, with its wait for a connection.',
+      'statement',
+    ),
+    blobs: new Durations(
+      'assay_bucket_duration_seconds',
+      'Time until the bucket answers a request.',
+      'request',
+    ),
+  };
+  readonly #failures: CounterCells;
+  readonly #cleaned: CounterCells;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+    this.#failures = new CounterCells(
+      registry,
+      'assay_part_failures_total',
+      'Statements and requests to the bucket that failed.',
+      ['part'],
+    );
+    this.#cleaned = new CounterCells(
+      registry,
+      'assay_janitor_objects_total',
+      'Objects that this server’s janitor condemned, deleted, or deleted as orphans.',
+      ['what'],
+    );
+  }
+
+  readonly answered: OnPartAnswer = (part, kind, milliseconds, isFailure) => {
+    this.#durations[part].add(kind, milliseconds);
+    if (isFailure) this.#failures.cell(part).value++;
+  };
+
+  cleaned(objects: { readonly condemned: number; readonly deleted: number; readonly orphans: number }): void {
+    this.#cleaned.cell('condemned').value += objects.condemned;
+    this.#cleaned.cell('deleted').value += objects.deleted;
+    this.#cleaned.cell('orphan').value += objects.orphans;
+  }
+
+  /** Each scrape reads these numbers. It asks neither PostgreSQL nor the bucket. */
+  watch({ readCounts, janitor, isAway }: WatchedFleet): void {
+    const registers = [this.#registry];
+    const tier = new Counter({
+      name: 'assay_tier_reads_total',
+      help: 'Reads of large blobs that the tier on this disk answered whole, or did not.',
+      labelNames: ['outcome'],
+      registers,
+      collect: () => {
+        tier.reset();
+        tier.inc({ outcome: 'hit' }, readCounts.tierHits);
+        tier.inc({ outcome: 'miss' }, readCounts.tierMisses);
+      },
+    });
+    const joined: Counter = new Counter({
+      name: 'assay_joined_reads_total',
+      help: 'Reads that shared the request of another read to the bucket.',
+      registers,
+      collect: () => {
+        joined.reset();
+        joined.inc(readCounts.joined);
+      },
+    });
+    const away = new Gauge({
+      name: 'assay_part_away',
+      help: '1 while PostgreSQL (index) or the bucket (blobs) counts as away for this server.',
+      labelNames: ['part'],
+      registers,
+      collect: () => {
+        const { index, blobs } = isAway();
+        away.set({ part: 'index' }, Number(index));
+        away.set({ part: 'blobs' }, Number(blobs));
+      },
+    });
+    this.#gauge('assay_fleet_bytes', 'Bytes of all blobs of the fleet.', () => janitor.usage?.bytes);
+    this.#gauge('assay_fleet_limit_bytes', 'The size limit of the fleet.', () => janitor.maxBytes);
+    this.#gauge(
+      'assay_fleet_condemned_objects',
+      'Objects of the fleet that are still to be deleted.',
+      () => janitor.usage?.condemned,
+    );
+    this.#gauge(
+      'assay_fleet_uploads',
+      'Unfinished uploads in parts of the fleet.',
+      () => janitor.usage?.uploads,
+    );
+  }
+
+  /** NaN as long as the number is not known: before the first round of the janitor. */
+  #gauge(name: string, help: string, read: () => number | undefined): void {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      registers: [this.#registry],
+      collect: () => gauge.set(read() ?? Number.NaN),
+    });
+  }
+
+  /** In Prometheus' text format: what the registry does not have. */
+  text(): string {
+    return this.#durations.index.text() + this.#durations.blobs.text();
+  }
+}

@@ -19,6 +19,7 @@ const PROJECT = join(import.meta.dirname, '..', '..');
 const POLL_MS = 50;
 const POLLS = 100;
 const NGINX_WORKERS = 2;
+const LISTENS = /listens on (http:\S+)/;
 
 export function startAssay(folder: string, ...flags: readonly string[]): Promise<Contestant> {
   return startNode([], PROJECT, folder, flags);
@@ -53,16 +54,31 @@ async function startNode(
     'warn',
     ...flags,
   ];
-  return started('assay', command, /listens on (http:\S+)/);
+  return started('assay', command, LISTENS);
+}
+
+/** A server of a fleet: `environment` says where PostgreSQL and the bucket are. */
+export async function startFleetNode(
+  environment: Readonly<Record<string, string>>,
+  ...flags: readonly string[]
+): Promise<Contestant> {
+  const script = join(PROJECT, 'bin', 'assay.ts');
+  const command = [process.execPath, script, 'serve', '--port', '0', '--log-level', 'warn', ...flags];
+  return started('assay', command, LISTENS, environment);
 }
 
 export async function startBareFastify(): Promise<Contestant> {
   const script = join(import.meta.dirname, 'bare-fastify.ts');
-  return started('bare fastify', [process.execPath, script], /listens on (http:\S+)/);
+  return started('bare fastify', [process.execPath, script], LISTENS);
 }
 
-async function started(name: string, command: readonly string[], ready: RegExp): Promise<Contestant> {
-  const { child, match } = await startAndWait(command, ready);
+async function started(
+  name: string,
+  command: readonly string[],
+  ready: RegExp,
+  environment?: Readonly<Record<string, string>>,
+): Promise<Contestant> {
+  const { child, match } = await startAndWait(command, ready, environment);
   return { name, origin: match, pids: [Number(child.pid)], stop: () => stop(child) };
 }
 

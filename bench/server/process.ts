@@ -11,8 +11,9 @@ const START_MS = 20_000;
 export async function startAndWait(
   command: readonly string[],
   ready: RegExp,
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<{ child: ChildProcess; match: string }> {
-  const child = start(command);
+  const child = start(command, environment);
   const timer = setTimeout(() => child.kill('SIGKILL'), START_MS);
   try {
     for await (const line of createInterface({ input: child.stdout })) {
@@ -25,8 +26,12 @@ export async function startAndWait(
   throw new Error(`${command.join(' ')} ended, or said nothing for ${START_MS / 1000} s`);
 }
 
-export function start([file = '', ...args]: readonly string[]): ChildProcessByStdio<null, Readable, null> {
-  return spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+/** `environment`: beside that of this process. */
+export function start(
+  [file = '', ...args]: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): ChildProcessByStdio<null, Readable, null> {
+  return spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...environment } });
 }
 
 export async function stop(child: ChildProcess): Promise<void> {

@@ -100,6 +100,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'create or update the tables of a fleet of servers',
     load: async () => (await import('../server/commands/db.ts')).dbCommand,
   },
+  store: {
+    summary: 'copy a store between a folder and a fleet of servers; verify a fleet',
+    load: async () => (await import('../server/commands/store.ts')).storeCommand,
+  },
   login: {
     summary: 'get a token of the shared cache for a CI job',
     load: async () => (await import('../client/login/command.ts')).loginCommand,

@@ -47,6 +47,8 @@ export interface History {
     namespaces: readonly Namespace[] | undefined,
   ): Promise<HistoryDocument | undefined>;
   page(query: HistoryQuery): Promise<HistoryPage>;
+  /** The kinds of which there is a document. */
+  kinds(): Promise<string[]>;
   /** Removes at most `most` documents that are older than this, the oldest first. Returns how many. */
   removeBefore(kind: string, at: number, most: number): Promise<number>;
   /** What all documents take in the store. */

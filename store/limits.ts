@@ -216,6 +216,16 @@ export const STORE = {
   descriptorPollMs: 20,
   descriptorWaitMs: 10 * SECOND,
 
+  // Copies of a whole store
+
+  /** Blobs or results that are copied at once, and documents of the history that are read at once. */
+  copiesAtOnce: 16,
+  copiedDocuments: 64,
+  /** Passes over a source that is being written meanwhile. */
+  copyPasses: 5,
+  /** How often a person sees the progress of a long command. */
+  progressMs: 10 * SECOND,
+
   // The scrub
 
   /** How often a scrub writes its journal. */

@@ -56,6 +56,8 @@ export interface DiskStore extends Store {
   readonly trim: () => Promise<void>;
   /** Compares the index with the folder and repairs the differences. */
   readonly reconcile: Reconcile;
+  /** What the layers are on, for a copy of the whole store. */
+  readonly engine: Engine;
 }
 
 export async function openDiskStore({
@@ -80,6 +82,7 @@ export async function openDiskStore({
   };
   return {
     ...addLayers(verifiedEngine, onEvent),
+    engine: verifiedEngine,
     space,
     sweep,
     trim,

@@ -199,6 +199,8 @@ export interface LabelRecords {
   get(address: LabelAddress): Promise<Labelled | undefined>;
   /** Newest first, read on demand. */
   withPrefix(namespace: Namespace, prefix: string): AsyncIterable<Labelled>;
+  /** Those that have a label. */
+  namespaces(): Promise<Namespace[]>;
   /** Only if `replacing`, as `get` returned it, is still stored. False if another writer was first. */
   put(address: LabelAddress, key: Hash, replacing: Labelled | undefined): Promise<boolean>;
 }
@@ -212,11 +214,18 @@ export type OnRead = (bytes: number) => Promise<void>;
 /** Reads everything in a store. Inspecting renews no lease. */
 export interface Inspection {
   /** A page of blobs in the order of their hashes, after `hash` or from the first on. Empty at the end. */
-  blobsAfter(hash: Hash | undefined): Promise<readonly Digest[]>;
+  blobsAfter(hash: Hash | undefined): Promise<readonly InspectedBlob[]>;
+  /** The checked bytes of a blob. */
+  read(hash: Hash): Promise<Blob | undefined>;
   /** Reads the whole blob and compares its SHA-256. A wrong blob is quarantined. */
   examine(hash: Hash, onRead: OnRead): Promise<Health>;
   /** A page of results, after the position of an earlier page or from the first on. */
   resultsAfter(position: string | undefined): Promise<ResultsPage>;
+}
+
+export interface InspectedBlob extends Digest {
+  /** The names of the tenants that have put it. */
+  readonly tenants: readonly string[];
 }
 
 export interface ResultsPage {
@@ -287,7 +296,7 @@ export interface Store extends TenantParts {
   readonly history?: History | undefined;
   /** Undefined for a tenant. */
   readonly review?: Review | undefined;
-  /** Undefined if the store has no disk, and for a tenant. */
+  /** Undefined if the store is in memory, and for a tenant. */
   readonly inspect?: (() => Promise<Inspection>) | undefined;
   /** Why the store can't be read or, with `isWritten`, written now. Undefined if no fault is known. */
   readonly fault?: ((isWritten: boolean) => string | undefined) | undefined;

@@ -1,8 +1,6 @@
 // The path of the local store: --store, else ASSAY_STORE, else the user's XDG cache folder.
-import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { AssayError } from '../../core/errors.ts';
 import type { Variables } from '../action/environment.ts';
 
 export function storeFolder(flag: string | undefined, variables: Variables): string {
@@ -22,10 +20,4 @@ export function homeFolder(): string {
   } catch {
     return '/dev/null';
   }
-}
-
-/** For commands that examine a store: opening would create an empty one. */
-export function refuseIfNoStore(folder: string): void {
-  const isThere = existsSync(folder) && readdirSync(folder).some((name) => /^v\d+$/.test(name));
-  if (!isThere) throw new AssayError('ASSAY_NO_STORE', `${folder} holds no store`);
 }

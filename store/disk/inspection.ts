@@ -1,13 +1,23 @@
 // Lists and examines everything in a disk store, in the order of the index. For verify and for the scrub.
 // It renews no lease, so an inspection does not keep unused blobs.
-import { type Digest, type Hash, isHash } from '../../core/digest.ts';
+import { type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { storedNamespace } from '../../core/namespace.ts';
 import { examine } from '../layers/examine.ts';
+import { verified } from '../layers/verify.ts';
 import type { RawBlobs } from '../raw.ts';
-import type { Health, InspectedResult, Inspection, OnRead, ResultAddress, ResultsPage } from '../store.ts';
+import type {
+  Blob,
+  Health,
+  InspectedBlob,
+  InspectedResult,
+  Inspection,
+  OnRead,
+  ResultAddress,
+  ResultsPage,
+} from '../store.ts';
 import type { Index } from './index/index.ts';
-import { decodePresence, decodeResult, resultAddressIn } from './index/records.ts';
+import { decodePresence, decodeResult, numbersIn, resultAddressIn } from './index/records.ts';
 import { type Row, rowsFrom } from './index/tables.ts';
 
 const FIRST = Buffer.alloc(1);
@@ -17,19 +27,30 @@ const RESULTS_PER_PAGE = 16;
 export class DiskInspection implements Inspection {
   readonly #index: Index;
   readonly #blobs: RawBlobs;
+  /** Names by number. A tenant that is new since it was read has an unknown number. */
+  #tenants: ReadonlyMap<number, string> = new Map();
 
   constructor(index: Index, blobs: RawBlobs) {
     this.#index = index;
     this.#blobs = blobs;
   }
 
-  async blobsAfter(hash: Hash | undefined): Promise<readonly Digest[]> {
+  async blobsAfter(hash: Hash | undefined): Promise<readonly InspectedBlob[]> {
     const start = hash === undefined ? FIRST : Buffer.from(hash, 'hex');
     const rows = this.#rows('presence', start, hash !== undefined);
-    return rows.map(({ key, value, version = 0 }) => ({
-      hash: hashFrom(key),
-      size: decodePresence(value, version).size,
-    }));
+    return rows.map(({ key, value, version = 0 }) => {
+      const { size, tenants } = decodePresence(value, version);
+      return { hash: hashFrom(key), size, tenants: this.#namesOf(numbersIn(tenants)) };
+    });
+  }
+
+  #namesOf(tenants: readonly number[]): string[] {
+    if (tenants.some((number) => !this.#tenants.has(number))) this.#tenants = this.#index.tenants.names();
+    return tenants.flatMap((number) => this.#tenants.get(number) ?? []);
+  }
+
+  read(hash: Hash): Promise<Blob | undefined> {
+    return verified(this.#blobs).get(hash);
   }
 
   examine(hash: Hash, onRead: OnRead): Promise<Health> {

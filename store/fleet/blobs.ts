@@ -105,7 +105,7 @@ const REMOVE: Statement = {
     SELECT size FROM gone`,
 };
 
-interface BlobRow {
+export interface BlobRow {
   readonly generation: number;
   readonly size: number;
   readonly isFresh: boolean;
@@ -168,10 +168,15 @@ export class FleetBlobs implements Blobs {
   async #get(hash: Hash, tenant: string | undefined): Promise<Blob | undefined> {
     const number = await this.#parts.tenants.find(tenant);
     if (number === NOBODY) return undefined;
-    const row = await this.#find(hash, number);
+    const row = await this.find(hash, number);
     if (!row) return undefined;
     if (!row.isFresh && (await this.#parts.presence.missing([{ hash, size: row.size }], number)).length > 0)
       return undefined;
+    return this.open(hash, row);
+  }
+
+  /** The blob of a row, checked. Undefined if it is damaged. */
+  open(hash: Hash, row: BlobRow): Promise<Blob | undefined> {
     return row.bytes ? this.#small(hash, row, row.bytes) : this.#large(hash, row);
   }
 
@@ -182,7 +187,8 @@ export class FleetBlobs implements Blobs {
     for (const oldest of this.#served.keys().take(1)) this.#served.delete(oldest);
   }
 
-  async #find(hash: Hash, tenant: number): Promise<BlobRow | undefined> {
+  /** Renews no lease. */
+  async find(hash: Hash, tenant: number): Promise<BlobRow | undefined> {
     const [row] = await this.#parts.database.query<BlobRow>(GET, [bytesOf(hash), tenant]);
     return row;
   }
@@ -280,7 +286,7 @@ export class FleetBlobs implements Blobs {
 
   async #isPresent({ hash, size }: Expected): Promise<boolean> {
     if (hash === undefined) return false;
-    const found = await this.#find(hash, EVERYONE);
+    const found = await this.find(hash, EVERYONE);
     if (!found || (size !== undefined && size !== found.size)) return false;
     return (await this.#parts.presence.missing([{ hash, size: found.size }], EVERYONE)).length === 0;
   }

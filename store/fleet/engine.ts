@@ -2,7 +2,7 @@
 // A node keeps nothing that another one needs, so each may be killed at any moment.
 import type { OnStoreEvent } from '../events.ts';
 import { STORE } from '../limits.ts';
-import type { Engine } from '../store.ts';
+import type { Engine, Inspection } from '../store.ts';
 import { FleetBlobs } from './blobs.ts';
 import { Bucket } from './bucket.ts';
 import { Database, type OnAnswer } from './database.ts';
@@ -44,6 +44,9 @@ export interface FleetEngine extends Engine {
   readonly janitor: Janitor;
   readonly eviction: FleetEviction;
   readonly readCounts: ReadCounts;
+  inspect(): Promise<Inspection>;
+  /** Resolves when every object that was found missing until now has been asked for again. */
+  lostSettled(): Promise<void>;
   /** Whether each part counts as away, by what this node saw last. */
   isAway(): { readonly index: boolean; readonly blobs: boolean };
   /** Asks PostgreSQL and the bucket now: "ok", or why not. */
@@ -112,6 +115,11 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     janitor,
     eviction,
     readCounts: reads.counts,
+    async inspect() {
+      const { FleetInspection } = await import('./inspection.ts');
+      return new FleetInspection(database, bucket, blobs, lost);
+    },
+    lostSettled: () => lost.settled(),
     isAway: () => ({ index: database.isAway, blobs: bucket.isAway }),
     parts: atMostOnceIn(STORE.partsMs, now, async () => {
       const [index, blobs] = await Promise.all([

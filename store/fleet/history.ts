@@ -52,6 +52,8 @@ const REMOVE: Statement = {
     WHERE h.kind = old.kind AND h.namespace = old.namespace AND h.id = old.id RETURNING h.id`,
 };
 
+const KINDS: Statement = { name: 'history kinds', text: 'SELECT DISTINCT kind FROM assay.history' };
+
 const USED: Statement = {
   name: 'history used',
   text: 'SELECT coalesce(sum(octet_length(bytes)), 0)::int8 AS bytes FROM assay.history',
@@ -103,6 +105,11 @@ export class FleetHistory implements History {
     const documents = rows.slice(0, limit);
     const end = documents.at(-1);
     return { documents, position: rows.length > limit && end ? positionOf(end) : undefined };
+  }
+
+  async kinds(): Promise<string[]> {
+    const rows = await this.#database.query<{ kind: string }>(KINDS);
+    return rows.map(({ kind }) => kind);
   }
 
   async removeBefore(kind: string, at: number, most: number): Promise<number> {

@@ -19,6 +19,11 @@ const PAGE: Statement = {
     ORDER BY number DESC LIMIT ${PAGE_ROWS}`,
 };
 
+const NAMESPACES: Statement = {
+  name: 'label namespaces',
+  text: 'SELECT DISTINCT namespace FROM assay.label',
+};
+
 const ADD: Statement = {
   name: 'label add',
   text: `
@@ -60,6 +65,11 @@ export class FleetLabels implements LabelRecords {
       if (!last) return;
       before = last.number;
     }
+  }
+
+  async namespaces(): Promise<Namespace[]> {
+    const rows = await this.#database.query<{ namespace: Namespace }>(NAMESPACES);
+    return rows.map(({ namespace }) => namespace);
   }
 
   async put(

@@ -12,12 +12,17 @@ import type { ObjectList } from './object-reader.ts';
 
 type Remove = (hash: Hash, generation: number, detail: string) => Promise<void>;
 
+interface Suspect {
+  readonly timer: NodeJS.Timeout;
+  readonly examined: Promise<void>;
+}
+
 export class LostObjects {
   readonly #bucket: Bucket;
   readonly #remove: Remove;
   readonly #waitMs: number;
   /** By hash and generation. */
-  readonly #suspects = new Map<string, NodeJS.Timeout>();
+  readonly #suspects = new Map<string, Suspect>();
 
   constructor(bucket: Bucket, remove: Remove, waitMs: number = STORE.lostAfterMs) {
     this.#bucket = bucket;
@@ -29,13 +34,24 @@ export class LostObjects {
   suspect(hash: Hash, generation: number, list: ObjectList): void {
     const key = `${hash} ${generation}`;
     if (this.#suspects.has(key) || this.#suspects.size >= STORE.maxSuspects) return;
+    const { promise: examined, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(() => {
       this.#examine(hash, generation, list)
         .catch(() => {})
-        .finally(() => this.#suspects.delete(key));
+        .finally(() => {
+          this.#suspects.delete(key);
+          resolve();
+        });
     }, this.#waitMs);
     timer.unref();
-    this.#suspects.set(key, timer);
+    this.#suspects.set(key, { timer, examined });
+  }
+
+  /** Resolves when all that are suspected now have been examined. */
+  async settled(): Promise<void> {
+    const suspects = [...this.#suspects.values()];
+    for (const { timer } of suspects) timer.ref();
+    await Promise.all(suspects.map(({ examined }) => examined));
   }
 
   async #examine(hash: Hash, generation: number, { names }: ObjectList): Promise<void> {
@@ -50,6 +66,6 @@ export class LostObjects {
   }
 
   close(): void {
-    for (const timer of this.#suspects.values()) clearTimeout(timer);
+    for (const { timer } of this.#suspects.values()) clearTimeout(timer);
   }
 }

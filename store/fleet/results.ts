@@ -17,7 +17,7 @@ import { type Database, hashArray, numberArray, type Statement } from './databas
 import { FRESH_TICKS } from './logical-clock.ts';
 import { type Presence, SeenDigest } from './presence.ts';
 
-const COLUMNS = `
+export const RESULT_COLUMNS = `
   r.id, r.bytes, r.sizes, r.writer, r.checksum,
   (SELECT string_agg(encode(a.hash, 'hex'), '' ORDER BY a.n)
    FROM unnest(r.hashes) WITH ORDINALITY AS a(hash, n)) AS hashes`;
@@ -26,7 +26,7 @@ const COLUMNS = `
 const GET: Statement = {
   name: 'result get',
   text: `
-    SELECT ${COLUMNS}, u.tick > c.tick - ${FRESH_TICKS} AS "isFresh",
+    SELECT ${RESULT_COLUMNS}, u.tick > c.tick - ${FRESH_TICKS} AS "isFresh",
       (SELECT string_agg(coalesce(array_to_string(p.tenants, '.'), '-'), ',' ORDER BY a.n)
        FROM unnest(r.hashes, r.sizes) WITH ORDINALITY AS a(hash, size, n)
        LEFT JOIN assay.presence p ON p.hash = a.hash AND p.size = a.size AND p.tick > c.tick - ${FRESH_TICKS}
@@ -90,11 +90,11 @@ const ROWS_PER_PAGE = 64;
 const PAGE: Statement = {
   name: 'result page',
   text: `
-    SELECT r.namespace, r.key, ${COLUMNS} FROM assay.result r
+    SELECT r.namespace, r.key, ${RESULT_COLUMNS} FROM assay.result r
     WHERE (r.namespace, r.key) > ($1, $2) ORDER BY r.namespace, r.key LIMIT ${ROWS_PER_PAGE}`,
 };
 
-interface Row {
+export interface ResultRow {
   readonly id: number;
   readonly bytes: Buffer;
   readonly hashes: string | null;
@@ -103,7 +103,7 @@ interface Row {
   readonly checksum: Buffer;
 }
 
-interface FoundRow extends Row {
+interface FoundRow extends ResultRow {
   readonly isFresh: boolean | null;
   readonly seen: string | null;
 }
@@ -114,7 +114,7 @@ interface Written {
   readonly isStored: boolean;
 }
 
-interface PageRow extends Row {
+interface PageRow extends ResultRow {
   readonly namespace: Namespace;
   readonly key: Buffer;
 }
@@ -246,7 +246,7 @@ function tenantsIn(seen: string | undefined): readonly number[] | undefined {
 }
 
 /** Undefined if a bit has changed. */
-function decodeRow(address: ResultAddress, row: Row): StoredResult | undefined {
+export function decodeRow(address: ResultAddress, row: ResultRow): StoredResult | undefined {
   const hashes = row.hashes ?? '';
   const references = row.sizes.map((size, index) => ({
     hash: hashes.slice(index * HASH_DIGITS, (index + 1) * HASH_DIGITS) as Hash,

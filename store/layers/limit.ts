@@ -63,6 +63,7 @@ export function limitedHistory(history: History, space: SpaceLimit): History {
       ),
     get: (kind, id, namespaces) => history.get(kind, id, namespaces),
     page: (query) => history.page(query),
+    kinds: () => history.kinds(),
     removeBefore: (kind, at, most) => history.removeBefore(kind, at, most),
     usedBytes: () => history.usedBytes(),
   };

@@ -2,6 +2,7 @@
 // nothing.
 // It has the guarantees of the disk engine, except that nothing survives the process.
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
+import type { Namespace } from '../../core/namespace.ts';
 import { collect, refuseMismatch } from '../shared/expected.ts';
 import type {
   Blobs,
@@ -98,6 +99,9 @@ function memoryLabels(): LabelRecords {
       const start = nameOf({ namespace, label: prefix });
       const found = [...kept].filter(([name]) => name.startsWith(start));
       yield* found.map(([, labelled]) => labelled).reverse();
+    },
+    async namespaces() {
+      return [...new Set([...kept.keys()].map((name) => name.slice(0, name.indexOf('\0')) as Namespace))];
     },
     async put(address, key, replacing) {
       const name = nameOf(address);

@@ -40,6 +40,9 @@ export function memoryHistory(): History {
       const end = documents.at(-1);
       return { documents, position: found.length > limit && end ? positionOf(end) : undefined };
     },
+    async kinds() {
+      return [...kinds].filter(([, kept]) => kept.size > 0).map(([kind]) => kind);
+    },
     async removeBefore(kind, at, most) {
       const old = documentsOf(kind)
         .filter((one) => one.at < at)

@@ -95,7 +95,9 @@ async function examineOne(
     blobs: progress.blobs + 1,
     bytes: progress.bytes + Math.max(0, digest.size),
     damaged: progress.damaged + (isDamaged ? 1 : 0),
-    damage: isDamaged ? [...progress.damage, digest].slice(0, STORE.maxDamageListed) : progress.damage,
+    damage: isDamaged
+      ? [...progress.damage, { hash: digest.hash, size: digest.size }].slice(0, STORE.maxDamageListed)
+      : progress.damage,
   };
 }
 

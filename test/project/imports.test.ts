@@ -33,7 +33,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   ],
   store: [
     'limits.ts  store.ts  events.ts  raw.ts  size-limit.ts  history.ts',
-    'shared  scrub  log  review',
+    'shared  scrub  log  review  migration',
     'actions',
     'layers  memory',
     'fleet/s3',

@@ -53,6 +53,14 @@ export function describeHistory(backend: Backend): void {
       expect(await history.get('run', 'c', undefined)).toEqual(put[2]);
     });
 
+    test('lists the kinds of which there is a document', async () => {
+      expect(await history.kinds()).toEqual([]);
+      await history.put([document('a', 1), document('b', 2, WEB, 'r'), document('c', 3, WEB, 'zone')]);
+      await history.put([document('d', 4, DEFAULT_NAMESPACE, 'run-log')]);
+      await history.removeBefore('zone', 10, 10);
+      expect((await history.kinds()).toSorted()).toEqual(['r', 'run', 'run-log']);
+    });
+
     test('separates kinds and namespaces, also of one that begins like another', async () => {
       await history.put([
         document('a', 1),

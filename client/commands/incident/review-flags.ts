@@ -1,8 +1,9 @@
 // What `assay forget` and `assay divergences` share: their flags, and the review of a store on this machine.
 import type { FlagTable, ParsedFlags } from '../../../core/cli/command.ts';
 import { AssayError } from '../../../core/errors.ts';
+import { refuseIfNoStore } from '../../../store/disk/fs/layout.ts';
 import type { Review, Store } from '../../../store/store.ts';
-import { refuseIfNoStore, storeFolder } from '../../local-store/store-folder.ts';
+import { storeFolder } from '../../local-store/store-folder.ts';
 import { RemoteAdmin } from '../../remote/admin.ts';
 import { STORE_FLAGS } from '../store-flags.ts';
 import { withStore } from '../with-store.ts';

@@ -2,12 +2,12 @@
 // restore. Damaged blobs are fetched again from the remote. An interrupted verify resumes where it stopped.
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
+import { refuseIfNoStore } from '../../../store/disk/fs/layout.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { ScrubJournal } from '../../../store/scrub/journal.ts';
 import { newProgress, type ScrubProgress, scrub } from '../../../store/scrub/scrub.ts';
 import { Throttle } from '../../../store/scrub/throttle.ts';
 import type { ResultAddress, Store } from '../../../store/store.ts';
-import { refuseIfNoStore } from '../../local-store/store-folder.ts';
 import type { Remote } from '../../remote/remote.ts';
 import { Sample } from './sample.ts';
 import { type TestRestore, testRestore } from './test-restore.ts';

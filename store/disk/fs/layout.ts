@@ -37,6 +37,12 @@ export async function prepareLayout(
   return layout;
 }
 
+/** For commands that examine a store: opening would create an empty one. */
+export function refuseIfNoStore(folder: string): void {
+  const isThere = existsSync(folder) && readdirSync(folder).some((name) => /^v\d+$/.test(name));
+  if (!isThere) throw new AssayError('ASSAY_NO_STORE', `${folder} holds no store`);
+}
+
 export function layoutIn(base: string): Layout {
   return {
     index: join(base, 'index'),

@@ -111,6 +111,19 @@ export class DiskHistory implements History {
     }
   }
 
+  async kinds(): Promise<string[]> {
+    this.#tables.refresh();
+    const found: string[] = [];
+    for (let start = 'd'; ; ) {
+      const [row] = rowsFrom(this.#table, Buffer.from(start, 'latin1'), undefined, false, 1);
+      const [kind = ''] = row?.key.toString('latin1').split('\0', 1) ?? [];
+      if (!kind.startsWith('d')) return found;
+      found.push(kind.slice(1));
+      // After every document of that kind.
+      start = `${kind}\x01`;
+    }
+  }
+
   async removeBefore(kind: string, at: number, most: number): Promise<number> {
     this.#tables.refresh();
     const prefix = timePrefix(kind);

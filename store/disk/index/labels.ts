@@ -60,6 +60,20 @@ export class DiskLabels implements LabelRecords {
     }
   }
 
+  async namespaces(): Promise<Namespace[]> {
+    this.#tables.refresh();
+    const found: Namespace[] = [];
+    let [row] = rowsFrom(this.#table, FIRST, undefined, false, 1);
+    while (row) {
+      const address = labelAddressOf(row.key);
+      if (address) found.push(address.namespace);
+      // After every label of that namespace, or after a row that is not a label's.
+      const next = address ? Buffer.from(`${address.namespace}\x01`) : row.key;
+      [row] = rowsFrom(this.#table, next, undefined, !address, 1);
+    }
+    return found;
+  }
+
   async put(address: LabelAddress, key: Hash, replacing: Labelled | undefined): Promise<boolean> {
     for (;;) {
       this.#tables.refresh();

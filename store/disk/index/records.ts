@@ -63,10 +63,12 @@ export function tenantsOf(...numbers: readonly number[]): Tenants {
 
 /** EVERYONE changes nothing. */
 export function withTenant(tenants: Tenants, tenant: number): Tenants {
-  if (tenant === EVERYONE) return tenants;
-  const numbers = new Set([tenant]);
-  for (let at = 0; at < tenants.length; at += TENANT_BYTES) numbers.add(tenants.readUInt16LE(at));
-  return tenantsOf(...numbers);
+  return tenant === EVERYONE ? tenants : tenantsOf(...new Set([tenant, ...numbersIn(tenants)]));
+}
+
+export function numbersIn(tenants: Tenants): number[] {
+  const count = tenants.length / TENANT_BYTES;
+  return Array.from({ length: count }, (_, index) => tenants.readUInt16LE(index * TENANT_BYTES));
 }
 
 export function encodePresence(presence: Presence): Buffer {

@@ -13,7 +13,7 @@ import {
   NOBODY,
   tenantKeyOf,
 } from './records.ts';
-import { read, type Table, type Tables } from './tables.ts';
+import { read, rowsFrom, type Table, type Tables } from './tables.ts';
 
 /** The last number that was given. Shorter than the key of any tenant. */
 const LAST = Buffer.from('numbers');
@@ -40,6 +40,23 @@ export class TenantNumbers {
     const number = this.#read(tenantKeyOf(name));
     if (number !== undefined) this.#known.set(name, number);
     return number ?? NOBODY;
+  }
+
+  /** The names of all tenants by their numbers. */
+  names(): Map<number, string> {
+    this.#tables.refresh();
+    const found = new Map<number, string>();
+    const first = tenantKeyOf('');
+    let rows = rowsFrom(this.#table, first, undefined);
+    for (let last = rows.at(-1); last; last = rows.at(-1)) {
+      for (const { key, value } of rows) {
+        if (!key.subarray(0, first.length).equals(first)) return found;
+        const number = decodeTenantNumber(key, value);
+        if (number !== undefined) found.set(number, key.toString('utf8', first.length));
+      }
+      rows = rowsFrom(this.#table, last.key, undefined, true);
+    }
+    return found;
   }
 
   #read(key: Buffer): number | undefined {

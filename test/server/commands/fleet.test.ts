@@ -1,13 +1,17 @@
 // Servers of a fleet as processes, on a real PostgreSQL and a real bucket: what one stores, the others serve.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
+import { storeCommand } from '../../../server/commands/store.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import { baseEnvironment, FORMS, runProcess } from '../../rig/assay.ts';
 import { freshFleet } from '../../rig/fleet/services.ts';
-import { contentOf } from '../../store/content.ts';
+import { addressOf, contentOf, putOne, readFrom, resultNaming } from '../../store/content.ts';
 import { ask, pathOf } from '../rig.ts';
-import { folder, Serve } from './serve-process.ts';
+import { folder, INSTALLED, Serve } from './serve-process.ts';
 
 const MIB = 1024 * 1024;
 
@@ -88,4 +92,67 @@ test.each([
   const serve = new Serve(['--port', '0', ...args]);
   expect(await serve.ended()).toBe(2);
   expect(serve.stderr).toContain(why);
+});
+
+test('`assay store migrate` goes on after a SIGKILL, `assay store verify` finds everything whole, and the way back works', async () => {
+  const env = { ...(await freshFleet()) };
+  await migrate(env);
+  const [source, target] = [folder(), folder()];
+  const contents = Array.from({ length: 1200 }, (_, at) => contentOf(`blob ${at}`, 100));
+  contents.push(contentOf('large', 3 * MIB));
+  const digests = contents.map(digestOf);
+  const address = addressOf('result');
+  const filled = await openDiskStore({ directory: source });
+  await Promise.all(contents.map((bytes) => putOne(filled, bytes)));
+  await filled.results.put(address, resultNaming(...digests));
+  await filled.close();
+
+  const store = (...args: readonly string[]) =>
+    runProcess([...INSTALLED, 'store', ...args, '--json'], {
+      cwd: tmpdir(),
+      env: { ...baseEnvironment(), ...env },
+    });
+  const there = ['migrate', '--from', source, '--to', 'fleet'];
+  const [program, ...before] = INSTALLED;
+  const killed = spawn(program, [...before, 'store', ...there, '--json'], {
+    env: { ...baseEnvironment(), ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  onTestFinished(() => void killed.kill('SIGKILL'));
+  const [line] = await once(killed.stderr, 'data');
+  killed.kill('SIGKILL');
+  expect(JSON.parse(String(line).split('\n', 1)[0] ?? '')).toMatchObject({ pass: 1, doing: 'blobs' });
+
+  const copied = await store(...there);
+  expect(copied.code).toBe(0);
+  expect(JSON.parse(copied.stdout)).toMatchObject({
+    isComplete: true,
+    unreadable: 0,
+    seen: { blobs: contents.length, results: 1 },
+  });
+  const verified = await store('verify', '--progress', target);
+  expect(verified.code).toBe(0);
+  expect(JSON.parse(verified.stdout)).toMatchObject({
+    blobs: contents.length,
+    damaged: 0,
+    results: 1,
+    unusableResults: 0,
+  });
+  expect(await store('migrate', '--from', 'fleet', '--to', target)).toMatchObject({ code: 0 });
+  const returned = await openDiskStore({ directory: target });
+  expect(await returned.results.get(address)).toBeDefined();
+  expect(await returned.blobs.missing(digests)).toEqual([]);
+  expect((await readFrom(returned, digestOf(contentOf('large', 3 * MIB))))?.length).toBe(3 * MIB);
+  await returned.close();
+});
+
+test.each([
+  [['migrate', '--from', '/tmp/x'], 'give --from DIR --to fleet, or --from fleet --to DIR'],
+  [['migrate', '--from', 'fleet', '--to', 'fleet'], 'give --from DIR --to fleet, or --from fleet --to DIR'],
+  [['migrate', '--from', '/nowhere', '--to', 'fleet'], 'holds no store'],
+  [['migrate', '--from', 'fleet', '--to', '/tmp/x', '--rate', '1'], '--rate is a flag of'],
+  [['verify'], 'name the fleet by --index'],
+  [['gc'], 'say `assay store migrate` or `assay store verify`'],
+])('`assay store` refuses %j', async (args, why) => {
+  await expect(storeCommand.main(args)).rejects.toThrow(why);
 });

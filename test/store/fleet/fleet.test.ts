@@ -308,6 +308,63 @@ describe('an object that the bucket does not have', () => {
   });
 });
 
+describe('an inspection', () => {
+  test('examines every blob and result, renews no lease, and takes out only what is wrong', async () => {
+    const one = await node({ memoMs: 0, lostAfterMs: 20 });
+    const [small, rottenRow] = [contentOf('small', SMALL), contentOf('rotten row', SMALL)];
+    const [large, rottenObject] = [contentOf('large', LARGE), contentOf('rotten object', LARGE)];
+    const missing = contentOf('without an object', LARGE);
+    for (const bytes of [small, large, rottenRow]) await putOne(one, bytes);
+    const before = new Set(objects.kept.keys());
+    await putOne(one, rottenObject);
+    for (const [name, bytes] of objects.kept) if (!before.has(name)) bytes[500] = (bytes[500] ?? 0) ^ 1;
+    const known = new Set(objects.kept.keys());
+    await putOne(one, missing);
+    for (const name of objects.kept.keys()) if (!known.has(name)) objects.kept.delete(name);
+    await database.query(`UPDATE assay.content SET bytes = '\\x00' WHERE hash = decode($1, 'hex')`, [
+      digestOf(rottenRow).hash,
+    ]);
+    await one.results.put(addressOf('whole'), resultNaming(digestOf(small)));
+    await one.results.put(addressOf('whole'), resultNaming(digestOf(large)));
+    await one.results.put(addressOf('not whole'), resultNaming(digestOf(rottenObject)));
+    await database.advance(FRESH_TICKS + 1);
+    const stamps = () => database.query('SELECT hash, tick FROM assay.presence ORDER BY hash');
+    const stamped = await stamps();
+
+    const inspection = await one.engine.inspect();
+    const listed = await inspection.blobsAfter(undefined);
+    expect(listed.map(({ hash }) => hash)).toEqual(
+      [small, large, rottenRow, rottenObject, missing].map((bytes) => digestOf(bytes).hash).toSorted(),
+    );
+    expect(await stamps()).toEqual(stamped);
+    let read = 0;
+    const healthOf = (bytes: Buffer) =>
+      inspection.examine(digestOf(bytes).hash, async (length) => {
+        read += length;
+      });
+    expect([await healthOf(small), await healthOf(large)]).toEqual(['whole', 'whole']);
+    expect(read).toBe(SMALL + LARGE);
+    for (const bytes of [rottenRow, rottenObject, missing]) expect(await healthOf(bytes)).toBe('damaged');
+    expect(await healthOf(contentOf('never put', SMALL))).toBe('gone');
+    await one.engine.lostSettled();
+    expect(events.map(({ type }) => type).toSorted()).toEqual([
+      'diverged',
+      'lost',
+      'quarantined',
+      'quarantined',
+    ]);
+    expect((await inspection.blobsAfter(undefined)).length).toBe(2);
+    const { results } = await inspection.resultsAfter(undefined);
+    expect(results.map(({ address, isReadable, missing: count }) => [address, isReadable, count])).toEqual(
+      expect.arrayContaining([
+        [addressOf('whole'), true, 0],
+        [addressOf('not whole'), true, 1],
+        [undefined, true, 0],
+      ]),
+    );
+  });
+});
+
 describe('a bucket that is away', () => {
   test('refuses uploads before their first byte, and small blobs and results go on', async () => {
     const one = await node();

@@ -57,6 +57,8 @@ export const REMOTE = {
   /** Inlined blobs of one result, and inlined blobs of all results that no restore has used yet. */
   inlinedBlobsBytes: 256 * KIB,
   heldInlinedBytes: 16 * MIB,
+  /** After this many more wrong predictions than right ones, a client asks for none. */
+  wrongPredictions: 8,
   maxLabelBytes: 64 * KIB,
 } as const;
 

@@ -1,11 +1,12 @@
-// The path sets that a remote lists in one answer, and the results that they lead to in a second one.
+// The path sets that a remote lists in one answer, and the results that they lead to: the predicted one, which
+// came with the list, or those of a second answer.
 //
 // The list is untrusted. A malformed set, and one that is too large, is skipped. The caller checks which
 // paths may be looked at (foreign-states.ts), and the time for that is bounded.
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
 import { decodePathSet, type PathSet, resultKey, type StateOf } from '../../core/path-set.ts';
 import { OBSERVED } from '../limits.ts';
-import type { Remote } from '../remote/remote.ts';
+import type { PredictedResult, Remote } from '../remote/remote.ts';
 import type { Admits, Candidate } from './path-sets.ts';
 
 export interface ListedSet {
@@ -14,10 +15,15 @@ export interface ListedSet {
   readonly set: PathSet;
 }
 
+export interface List {
+  readonly sets: readonly ListedSet[];
+  readonly predicted?: PredictedResult | undefined;
+}
+
 /** Undefined if the remote keeps no lists. */
-export async function readList(key: Hash, remote: Remote): Promise<ListedSet[] | undefined> {
-  const sets = await remote.listPathSets(key);
-  return sets?.flatMap((bytes) => decodeListed(bytes) ?? []);
+export async function readList(key: Hash, remote: Remote): Promise<List | undefined> {
+  const list = await remote.listPathSets(key);
+  return list && { ...list, sets: list.sets.flatMap((bytes) => decodeListed(bytes) ?? []) };
 }
 
 function decodeListed(bytes: Uint8Array): ListedSet | undefined {
@@ -29,19 +35,28 @@ function decodeListed(bytes: Uint8Array): ListedSet | undefined {
   }
 }
 
-/** The results that the remote has, in the order of the list. One request finds the first. */
+/**
+ * The results that the remote has, in the order of the list. The prediction is the first of them if its key is
+ * the one that the current states lead to; otherwise one request finds the first.
+ */
 export async function* listedCandidates(
   key: Hash,
-  listed: readonly ListedSet[],
+  { sets, predicted }: List,
   remote: Remote,
   stateOf: StateOf,
   admits: Admits,
 ): AsyncGenerator<Candidate> {
-  const { wanted, failure } = resultsOf(key, listed, stateOf, admits);
+  const { wanted, failure } = resultsOf(key, sets, stateOf, admits);
   let rest = wanted;
-  while (rest.length > 0) {
+  const [first] = wanted;
+  const isRight = predicted !== undefined && first?.result.hash === predicted.key;
+  if (isRight) {
+    yield { key: first.result, set: first.set, result: predicted.use() };
+    rest = rest.filter(({ result }) => result.hash !== predicted.key);
+  }
+  for (let isWrong = predicted !== undefined && !isRight; rest.length > 0; isWrong = false) {
     const asked = rest.map(({ hash, result }) => ({ set: hash, result: result.hash }));
-    const found = await remote.findResult(key, asked);
+    const found = await remote.findResult(key, asked, isWrong);
     if (!found) break;
     const at = rest.findIndex(({ result }) => result.hash === found.key);
     const hit = rest[at];

@@ -55,9 +55,9 @@ export async function* remoteCandidates(
   onList: (sets: readonly PathSet[]) => void = () => {},
 ): AsyncGenerator<Candidate> {
   const listed = await readList(key.hash, remote);
-  if (listed) onList(listed.map(({ set }) => set));
+  if (listed) onList(listed.sets.map(({ set }) => set));
   if (!listed) yield* candidates(key, slotsThere, stateOf, admits);
-  else if (listed.length === 0) yield { key };
+  else if (listed.sets.length === 0) yield { key };
   else yield* listedCandidates(key.hash, listed, remote, stateOf, admits);
 }
 

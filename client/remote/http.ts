@@ -13,13 +13,22 @@ import type { Content } from '../../store/store.ts';
 import { REMOTE } from '../limits.ts';
 import { authorization } from './authorization.ts';
 import { InlinedBlobs } from './inlined-blobs.ts';
-import { decodeFound, decodeSets, encodeFind, MAX_FOUND_BYTES, MAX_SETS_BYTES } from './path-set-messages.ts';
+import {
+  decodeFound,
+  decodeList,
+  encodeFind,
+  listFrom,
+  MAX_FOUND_BYTES,
+  MAX_LIST_BYTES,
+} from './path-set-messages.ts';
+import { Predictions } from './predictions.ts';
 import {
   type FoundResult,
   type KeepBlob,
   missingBlobFault,
   type OnBlobPresent,
   OUTCOME_HEADER,
+  type PathSetList,
   type ReadBlob,
   type Remote,
   RemoteFault,
@@ -63,6 +72,7 @@ class HttpRemote implements Remote {
   readonly #destroy: () => Promise<void>;
   readonly #budget: WaitBudget;
   readonly #inlinedBlobs = new InlinedBlobs();
+  readonly #predictions = new Predictions();
   readonly #namespaces = new Map<Hash, string>();
   #takesWrites = true;
   #takesReports = false;
@@ -105,22 +115,31 @@ class HttpRemote implements Remote {
   }
 
   /** Any answer that is no list means that there are no lists, and is never a fault. */
-  async listPathSets(action: Hash): Promise<readonly Uint8Array[] | undefined> {
+  async listPathSets(action: Hash): Promise<PathSetList | undefined> {
     if (this.#keepsLists === false) return undefined;
     return this.#attempt(async () => {
-      const response = await this.#request('GET', `${this.#pathSets}${action}`);
+      const { acceptedBytes } = this.#predictions;
+      const query = acceptedBytes === 0 ? '' : `?inlined=${acceptedBytes}`;
+      const response = await this.#request('GET', `${this.#pathSets}${action}${query}`);
       this.#takesReports ||= response.headers[RUNS_HEADER] !== undefined;
       const isOther = response.statusCode !== 200;
-      const bytes = isOther ? await this.#discard(response) : await this.#wholeIf(response, MAX_SETS_BYTES);
-      const sets = bytes && decodeSets(bytes);
-      this.#keepsLists = sets !== undefined;
-      return sets;
+      const bytes = isOther ? await this.#discard(response) : await this.#wholeIf(response, MAX_LIST_BYTES);
+      const list = bytes && decodeList(bytes);
+      this.#keepsLists = list !== undefined;
+      if (!list) return undefined;
+      if (list.predicted) this.#noteNamespace(list.predicted.key, response);
+      return listFrom(list, (answer) => this.#inlinedBlobs.receive(answer), this.#predictions);
     });
   }
 
-  async findResult(action: Hash, candidates: readonly ResultCandidate[]): Promise<FoundResult | undefined> {
+  async findResult(
+    action: Hash,
+    candidates: readonly ResultCandidate[],
+    afterPrediction: boolean,
+  ): Promise<FoundResult | undefined> {
+    if (afterPrediction) this.#predictions.noteWrong();
     return this.#attempt(async () => {
-      const find = Buffer.from(encodeFind(candidates)).toString('base64url');
+      const find = Buffer.from(encodeFind(candidates, afterPrediction)).toString('base64url');
       const response = await this.#request('GET', `${this.#pathSets}${action}?find=${find}`);
       const bytes = await this.#whole(await expectSuccess(response), MAX_FOUND_BYTES);
       const found = decodeFound(bytes, candidates);

@@ -12,30 +12,62 @@ import {
 import { FLAT } from '../../core/request-shapes.ts';
 import { KIB } from '../../core/units.ts';
 import { REMOTE } from '../limits.ts';
-import { RemoteFault, type ResultCandidate } from './remote.ts';
+import type { Predictions } from './predictions.ts';
+import { type PathSetList, RemoteFault, type ResultCandidate } from './remote.ts';
 
 /** The tags and lengths in a response, generously. */
 const FRAMING_BYTES = 64 * KIB;
 
-export const MAX_SETS_BYTES = PATH_SETS.maxListBytes + FRAMING_BYTES;
+/** The sets, and a prediction: a result and its inlined blobs, each up to the accepted size. */
+export const MAX_LIST_BYTES = PATH_SETS.maxListBytes + 2 * REMOTE.inlinedBlobsBytes + FRAMING_BYTES;
 export const MAX_FOUND_BYTES = REMOTE.maxResultBytes + REMOTE.inlinedBlobsBytes + FRAMING_BYTES;
+
+/** A list as it came. `answer`: the predicted result, with inlined blobs behind it. */
+export interface ReceivedList {
+  readonly sets: readonly Uint8Array[];
+  readonly predicted?: FoundAnswer | undefined;
+}
+
+export interface FoundAnswer {
+  readonly key: Hash;
+  readonly answer: Buffer;
+}
 
 /**
  * Undefined if the response is no list: then the server keeps none. Only the first sets, if a server sends
  * more than it may.
  */
-export function decodeSets(bytes: Uint8Array): Uint8Array[] | undefined {
-  if (bytes.length > MAX_SETS_BYTES) return undefined;
+export function decodeList(bytes: Uint8Array): ReceivedList | undefined {
+  if (bytes.length > MAX_LIST_BYTES) return undefined;
   try {
-    const { mark, sets } = decodeStrict(ListPathSetsResponse, FLAT, bytes, MALFORMED);
-    return mark === LIST_MARK ? sets.slice(0, PATH_SETS.maxListed) : undefined;
+    const { mark, sets, predicted, answer } = decodeStrict(ListPathSetsResponse, FLAT, bytes, MALFORMED);
+    if (mark !== LIST_MARK) return undefined;
+    return {
+      sets: sets.slice(0, PATH_SETS.maxListed),
+      ...(isHash(predicted) && { predicted: { key: predicted, answer } }),
+    };
   } catch {
     return undefined;
   }
 }
 
+/** `hold` splits an answer into the result, which it returns, and inlined blobs, which it keeps. */
+export function listFrom(
+  { sets, predicted }: ReceivedList,
+  hold: (answer: Buffer) => Uint8Array,
+  predictions: Predictions,
+): PathSetList {
+  if (!predicted) return { sets };
+  const use = () => {
+    predictions.noteRight();
+    return hold(predicted.answer);
+  };
+  return { sets, predicted: { key: predicted.key, use } };
+}
+
 export function encodeFind(
   candidates: readonly ResultCandidate[],
+  afterPrediction: boolean,
   about: { instanceName: string; key: string } = { instanceName: '', key: '' },
 ): Uint8Array {
   const named = candidates.map(({ set, result }) => ({
@@ -43,14 +75,14 @@ export function encodeFind(
     result: Buffer.from(result, 'hex'),
   }));
   const inlinedBytes = REMOTE.inlinedBlobsBytes;
-  return FindResultRequest.encode({ ...about, candidates: named, inlinedBytes }).finish();
+  return FindResultRequest.encode({ ...about, candidates: named, inlinedBytes, afterPrediction }).finish();
 }
 
 /** Undefined for a miss. `answer`: the result, with inlined blobs behind it. */
 export function decodeFound(
   bytes: Uint8Array,
   candidates: readonly ResultCandidate[],
-): { key: Hash; answer: Buffer } | undefined {
+): FoundAnswer | undefined {
   const { mark, result: key, answer } = decodeStrict(FindResultResponse, FLAT, bytes, MALFORMED);
   if (mark !== FIND_MARK) throw new RemoteFault(MALFORMED);
   if (key === '') return undefined;

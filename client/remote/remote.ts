@@ -28,17 +28,37 @@ export interface Remote {
    */
   putBlobs(digests: readonly Digest[], read: ReadBlob, onPresent: OnBlobPresent): Promise<void>;
   /**
-   * The encoded path sets of an action, the most recently used first. Undefined if the remote keeps no such
-   * lists: only an Assay server does, and no other one is asked twice.
+   * The path sets of an action. Undefined if the remote keeps no such lists: only an Assay server does, and no
+   * other one is asked twice.
    */
-  listPathSets(action: Hash): Promise<readonly Uint8Array[] | undefined>;
-  /** The first of these results that the remote has, in one request. For a remote that keeps lists. */
-  findResult(action: Hash, candidates: readonly ResultCandidate[]): Promise<FoundResult | undefined>;
+  listPathSets(action: Hash): Promise<PathSetList | undefined>;
+  /**
+   * The first of these results that the remote has, in one request. For a remote that keeps lists.
+   * `afterPrediction`: the list came with a prediction, which was wrong.
+   */
+  findResult(
+    action: Hash,
+    candidates: readonly ResultCandidate[],
+    afterPrediction: boolean,
+  ): Promise<FoundResult | undefined>;
   /** Adds a path set that the remote has as a blob. False if the remote keeps no lists. */
   addPathSet(action: Hash, set: Hash): Promise<boolean>;
   /** The server announced that it takes reports of runs. Only an Assay server does. */
   readonly takesReports: boolean;
   close(): Promise<void>;
+}
+
+export interface PathSetList {
+  /** Encoded, the most recently used first. */
+  readonly sets: readonly Uint8Array[];
+  readonly predicted?: PredictedResult | undefined;
+}
+
+/** The result that the first set led to when it was recorded. Here and now the set may lead to another one. */
+export interface PredictedResult {
+  readonly key: Hash;
+  /** The result. Call it only if the key is the wanted one: then the remote holds the inlined blobs. */
+  use(): Uint8Array;
 }
 
 export interface ResultCandidate {

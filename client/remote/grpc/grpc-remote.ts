@@ -11,11 +11,14 @@ import type { Content } from '../../../store/store.ts';
 import { GRPC_REMOTE, REMOTE } from '../../limits.ts';
 import { authorization } from '../authorization.ts';
 import { InlinedBlobs } from '../inlined-blobs.ts';
+import { listFrom } from '../path-set-messages.ts';
+import { Predictions } from '../predictions.ts';
 import {
   type FoundResult,
   type KeepBlob,
   missingBlobFault,
   type OnBlobPresent,
+  type PathSetList,
   type ReadBlob,
   type Remote,
   RemoteFault,
@@ -41,6 +44,7 @@ class GrpcRemote implements Remote {
   readonly #services: Services;
   #capabilities: Promise<Capabilities> | undefined;
   readonly #inlinedBlobs = new InlinedBlobs();
+  readonly #predictions = new Predictions();
   #takesWrites = true;
   /** Undefined before the first question. */
   #keepsLists: boolean | undefined;
@@ -85,17 +89,23 @@ class GrpcRemote implements Remote {
     return this.#services.takesReports;
   }
 
-  async listPathSets(action: Hash): Promise<readonly Uint8Array[] | undefined> {
+  async listPathSets(action: Hash): Promise<PathSetList | undefined> {
     if (this.#keepsLists === false) return undefined;
     // Blobs need the capabilities later; asking now saves a round trip. A fault ends the call below, too.
     this.#knownCapabilities().catch(() => {});
-    const sets = await this.#attempt(() => this.#services.listPathSets(action));
-    this.#keepsLists = sets !== undefined;
-    return sets;
+    const { acceptedBytes } = this.#predictions;
+    const list = await this.#attempt(() => this.#services.listPathSets(action, acceptedBytes));
+    this.#keepsLists = list !== undefined;
+    return list && listFrom(list, (answer) => this.#inlinedBlobs.receive(answer), this.#predictions);
   }
 
-  async findResult(action: Hash, candidates: readonly ResultCandidate[]): Promise<FoundResult | undefined> {
-    const found = await this.#attempt(() => this.#services.findResult(action, candidates));
+  async findResult(
+    action: Hash,
+    candidates: readonly ResultCandidate[],
+    afterPrediction: boolean,
+  ): Promise<FoundResult | undefined> {
+    if (afterPrediction) this.#predictions.noteWrong();
+    const found = await this.#attempt(() => this.#services.findResult(action, candidates, afterPrediction));
     return found && { key: found.key, result: this.#inlinedBlobs.receive(found.answer) };
   }
 

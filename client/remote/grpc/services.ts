@@ -30,7 +30,13 @@ import {
   UpdateActionResultRequest,
 } from '../../../core/proto/generated/reapi-services.ts';
 import { decodeResult } from '../../../core/result.ts';
-import { decodeFound, decodeSets, encodeFind } from '../path-set-messages.ts';
+import {
+  decodeFound,
+  decodeList,
+  encodeFind,
+  type FoundAnswer,
+  type ReceivedList,
+} from '../path-set-messages.ts';
 import { OUTCOME_HEADER, RemoteFault, type ResultCandidate } from '../remote.ts';
 import { type Channel, GrpcFault, HttpAnswer } from './channel.ts';
 
@@ -126,13 +132,18 @@ export class Services {
   }
 
   /** Undefined if the server has no such method. */
-  async listPathSets(action: Hash): Promise<readonly Uint8Array[] | undefined> {
-    const message = ListPathSetsRequest.encode({ instanceName: this.#instance, key: action }).finish();
+  async listPathSets(action: Hash, inlinedBytes: number): Promise<ReceivedList | undefined> {
+    const about = { instanceName: this.#instance, key: action, inlinedBytes };
+    const message = ListPathSetsRequest.encode(about).finish();
+    let answered: ReadonlyMap<string, string> = new Map();
     try {
       const bytes = await this.#channel.unary(`${PATH_SETS_SERVICE}/List`, message, (headers) => {
-        this.takesReports ||= headers.has(RUNS_HEADER);
+        answered = headers;
       });
-      return decodeSets(bytes);
+      this.takesReports ||= answered.has(RUNS_HEADER);
+      const list = decodeList(bytes);
+      if (list?.predicted) this.#noteNamespace(list.predicted.key, answered);
+      return list;
     } catch (error) {
       if (error instanceof HttpAnswer || (error instanceof GrpcFault && !isPassing(error.code)))
         return undefined;
@@ -143,8 +154,10 @@ export class Services {
   async findResult(
     action: Hash,
     candidates: readonly ResultCandidate[],
-  ): Promise<{ key: Hash; answer: Buffer } | undefined> {
-    const message = encodeFind(candidates, { instanceName: this.#instance, key: action });
+    afterPrediction: boolean,
+  ): Promise<FoundAnswer | undefined> {
+    const about = { instanceName: this.#instance, key: action };
+    const message = encodeFind(candidates, afterPrediction, about);
     let answered: ReadonlyMap<string, string> = new Map();
     const bytes = await this.#channel.unary(`${PATH_SETS_SERVICE}/Find`, message, (headers) => {
       answered = headers;

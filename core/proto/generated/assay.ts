@@ -117,6 +117,8 @@ export interface ListPathSetsRequest {
   instanceName: string;
   /** The action's key, as hex. */
   key: string;
+  /** How many bytes of a predicted result, and of its small blobs, the client accepts. 0 for no prediction. */
+  inlinedBytes: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -125,6 +127,13 @@ export interface ListPathSetsResponse {
   mark: string;
   /** Each is an encoded PathSet. The most recently used comes first. */
   sets: Buffer[];
+  /**
+   * The key of the result that the first set led to when it was recorded, as hex; empty without a prediction. A client
+   * uses it only if the facts of that set lead to the same key here and now.
+   */
+  predicted: string;
+  /** The predicted ActionResult, with inlined blobs behind it. */
+  answer: Buffer;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -148,6 +157,8 @@ export interface FindResultRequest {
   candidates: ResultCandidate[];
   /** How many bytes of small blobs the client accepts with the result. */
   inlinedBytes: number;
+  /** The list came with a prediction that was wrong. It was counted as a hit, so another hit is not counted again. */
+  afterPrediction: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -182,6 +193,8 @@ export interface PathSetEntry {
   /** The SHA-256 and the size of the encoded PathSet. */
   hash: Buffer;
   size: number;
+  /** The key of the result for the states that the set records. Absent in older records. */
+  result: Buffer;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1030,7 +1043,7 @@ export const AssetTimes: MessageFns<AssetTimes> = {
 };
 
 function createBaseListPathSetsRequest(): ListPathSetsRequest {
-  return { instanceName: "", key: "", _unknownFields: {} };
+  return { instanceName: "", key: "", inlinedBytes: 0, _unknownFields: {} };
 }
 
 export const ListPathSetsRequest: MessageFns<ListPathSetsRequest> = {
@@ -1040,6 +1053,9 @@ export const ListPathSetsRequest: MessageFns<ListPathSetsRequest> = {
     }
     if (message.key !== "") {
       writer.uint32(18).string(message.key);
+    }
+    if (message.inlinedBytes !== 0) {
+      writer.uint32(24).int64(message.inlinedBytes);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1081,6 +1097,14 @@ export const ListPathSetsRequest: MessageFns<ListPathSetsRequest> = {
             message.key = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.inlinedBytes = longToNumber(reader.int64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1103,7 +1127,7 @@ export const ListPathSetsRequest: MessageFns<ListPathSetsRequest> = {
 };
 
 function createBaseListPathSetsResponse(): ListPathSetsResponse {
-  return { mark: "", sets: [], _unknownFields: {} };
+  return { mark: "", sets: [], predicted: "", answer: Buffer.alloc(0), _unknownFields: {} };
 }
 
 export const ListPathSetsResponse: MessageFns<ListPathSetsResponse> = {
@@ -1113,6 +1137,12 @@ export const ListPathSetsResponse: MessageFns<ListPathSetsResponse> = {
     }
     for (const v of message.sets) {
       writer.uint32(18).bytes(v!);
+    }
+    if (message.predicted !== "") {
+      writer.uint32(26).string(message.predicted);
+    }
+    if (message.answer.length !== 0) {
+      writer.uint32(34).bytes(message.answer);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1152,6 +1182,22 @@ export const ListPathSetsResponse: MessageFns<ListPathSetsResponse> = {
             }
 
             message.sets.push(Buffer.from(reader.bytes()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.predicted = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.answer = Buffer.from(reader.bytes());
             continue;
           }
         }
@@ -1311,7 +1357,7 @@ export const AddPathSetResponse: MessageFns<AddPathSetResponse> = {
 };
 
 function createBaseFindResultRequest(): FindResultRequest {
-  return { instanceName: "", key: "", candidates: [], inlinedBytes: 0, _unknownFields: {} };
+  return { instanceName: "", key: "", candidates: [], inlinedBytes: 0, afterPrediction: false, _unknownFields: {} };
 }
 
 export const FindResultRequest: MessageFns<FindResultRequest> = {
@@ -1327,6 +1373,9 @@ export const FindResultRequest: MessageFns<FindResultRequest> = {
     }
     if (message.inlinedBytes !== 0) {
       writer.uint32(32).int64(message.inlinedBytes);
+    }
+    if (message.afterPrediction !== false) {
+      writer.uint32(40).bool(message.afterPrediction);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1382,6 +1431,14 @@ export const FindResultRequest: MessageFns<FindResultRequest> = {
             }
 
             message.inlinedBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.afterPrediction = reader.bool();
             continue;
           }
         }
@@ -1625,7 +1682,7 @@ export const PathSetIndex: MessageFns<PathSetIndex> = {
 };
 
 function createBasePathSetEntry(): PathSetEntry {
-  return { id: Buffer.alloc(0), hash: Buffer.alloc(0), size: 0, _unknownFields: {} };
+  return { id: Buffer.alloc(0), hash: Buffer.alloc(0), size: 0, result: Buffer.alloc(0), _unknownFields: {} };
 }
 
 export const PathSetEntry: MessageFns<PathSetEntry> = {
@@ -1638,6 +1695,9 @@ export const PathSetEntry: MessageFns<PathSetEntry> = {
     }
     if (message.size !== 0) {
       writer.uint32(24).int64(message.size);
+    }
+    if (message.result.length !== 0) {
+      writer.uint32(34).bytes(message.result);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1685,6 +1745,14 @@ export const PathSetEntry: MessageFns<PathSetEntry> = {
             }
 
             message.size = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.result = Buffer.from(reader.bytes());
             continue;
           }
         }

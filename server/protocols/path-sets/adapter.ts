@@ -1,6 +1,7 @@
 // Path sets over HTTP, at /path-sets/v1/[NAMESPACE/]KEY. KEY is the key of an action:
 //
 //   GET                 the path sets of the action, the most recently used first
+//   GET ?inlined=BYTES  the same, with a predicted result and small blobs up to that size
 //   GET ?find=MESSAGE   the first result of a FindResultRequest, in base64url, that is stored
 //   PUT ?set=SHA256     adds a path set, which must be stored as a blob
 //
@@ -31,7 +32,10 @@ export const pathSets: Adapter = {
       case 'GET':
       case 'HEAD': {
         const asked = find === null ? undefined : decodeFind(find);
-        const body = asked ? await findResult(exchange, name, asked) : await listPathSets(exchange, name);
+        const accepted = exchange.method === 'HEAD' ? 0 : Number(query.get('inlined') ?? 0);
+        const body = asked
+          ? await findResult(exchange, name, asked)
+          : await listPathSets(exchange, name, accepted);
         return exchange.answer(200, [...PROTOBUF, ...announcement(exchange)], body);
       }
       case 'PUT':

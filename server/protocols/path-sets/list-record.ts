@@ -14,6 +14,8 @@ import type { ResultAddress } from '../../../store/store.ts';
 export interface ListEntry {
   readonly id: Hash;
   readonly set: Digest;
+  /** The key of the result for the states that the set records. Undefined in records of older versions. */
+  readonly result?: Hash | undefined;
 }
 
 const INDEX_TYPE = 'type.googleapis.com/assay.v1.PathSetIndex';
@@ -25,10 +27,11 @@ export function listAddress(namespace: Namespace, key: Hash): ResultAddress {
 }
 
 export function encodeList(entries: readonly ListEntry[]): Uint8Array {
-  const index = entries.map(({ id, set: { hash, size } }) => ({
+  const index = entries.map(({ id, set: { hash, size }, result = '' }) => ({
     id: Buffer.from(id, 'hex'),
     hash: Buffer.from(hash, 'hex'),
     size,
+    result: Buffer.from(result, 'hex'),
   }));
   const value = Buffer.from(PathSetIndex.encode({ entries: index }).finish());
   return ActionResult.encode({
@@ -46,9 +49,10 @@ export function decodeList(record: Uint8Array | undefined): ListEntry[] {
   const metadata = decodeResult(record).executionMetadata?.auxiliaryMetadata ?? [];
   const value = metadata.find(({ typeUrl }) => typeUrl === INDEX_TYPE)?.value ?? NOTHING;
   const { entries } = decodeStrict(PathSetIndex, PATH_SET_INDEX, value, 'not a list of path sets');
-  return entries.map(({ id, hash, size }) => ({
+  return entries.map(({ id, hash, size, result }) => ({
     id: parseHash(id.toString('hex')),
     set: { hash: parseHash(hash.toString('hex')), size },
+    result: result.length === 0 ? undefined : parseHash(result.toString('hex')),
   }));
 }
 
@@ -59,6 +63,8 @@ export function withFirst(
   maxEntries: number,
 ): ListEntry[] | undefined {
   const [first] = entries;
-  if (first?.id === entry.id && first.set.hash === entry.set.hash) return undefined;
+  const isSame =
+    first?.id === entry.id && first.set.hash === entry.set.hash && first.result === entry.result;
+  if (isSame) return undefined;
   return [entry, ...entries.filter(({ id }) => id !== entry.id)].slice(0, maxEntries);
 }

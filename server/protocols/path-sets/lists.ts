@@ -9,7 +9,14 @@ import { AssayError } from '../../../core/errors.ts';
 import { appendBlobs } from '../../../core/inlined-blobs.ts';
 import { PATH_SETS } from '../../../core/limits.ts';
 import type { Namespace } from '../../../core/namespace.ts';
-import { decodePathSet, FIND_MARK, LIST_MARK, pathSetId, SET_NAME_BYTES } from '../../../core/path-set.ts';
+import {
+  decodePathSet,
+  FIND_MARK,
+  LIST_MARK,
+  pathSetId,
+  resultKey,
+  SET_NAME_BYTES,
+} from '../../../core/path-set.ts';
 import {
   type FindResultRequest,
   FindResultResponse,
@@ -34,9 +41,13 @@ export const PUT_SET = all('results:write');
 
 /**
  * An encoded ListPathSetsResponse. Empty if there are no sets. All sets of the own namespace come first, then
- * all of the next one that the identity reads.
+ * all of the next one that the identity reads. `accepted`: how many bytes of a prediction the client accepts.
  */
-export async function listPathSets(request: RequestContext, { namespace, key }: ListName): Promise<Buffer> {
+export async function listPathSets(
+  request: RequestContext,
+  { namespace, key }: ListName,
+  accepted: number,
+): Promise<Buffer> {
   const {
     store,
     server: { metrics },
@@ -46,20 +57,47 @@ export async function listPathSets(request: RequestContext, { namespace, key }: 
     entries.push(...decodeList(bytes));
   const gone = new Set((await store.blobs.missing(entries.map(({ set }) => set))).map(({ hash }) => hash));
   const sets: Buffer[] = [];
+  let expected: Hash | undefined;
   let bytesLeft: number = PATH_SETS.maxListBytes;
-  for (const { set } of withoutRepeats(entries)) {
+  for (const { set, result } of withoutRepeats(entries)) {
     if (gone.has(set.hash) || set.size > bytesLeft) continue;
     const bytes = await readIfWhole(set.hash, store.blobs);
     if (!bytes) continue;
+    if (sets.length === 0) expected = result;
     bytesLeft -= bytes.length;
     sets.push(bytes);
   }
   metrics.lookedUp('path-sets', sets.length > 0);
   /* A client that gets no set looks nothing up. */
   if (sets.length === 0) request.lookedUp('ac', 'assay', false, { namespace, key });
-  const answer = Buffer.from(ListPathSetsResponse.encode({ mark: LIST_MARK, sets }).finish());
+  const prediction = expected && (await predict(request, { namespace, key }, expected, accepted));
+  const message = ListPathSetsResponse.encode({ mark: LIST_MARK, sets, ...(prediction ?? NO_PREDICTION) });
+  const answer = Buffer.from(message.finish());
   metrics.sent(answer.length);
   return answer;
+}
+
+type Prediction = Pick<ListPathSetsResponse, 'predicted' | 'answer'>;
+
+const NO_PREDICTION: Prediction = { predicted: '', answer: Buffer.alloc(0) };
+
+/**
+ * The result that the first set led to when it was recorded, which saves the client the second request. It is
+ * counted as a hit: a client that uses it does not ask again. Undefined if it is not stored, or too large.
+ */
+async function predict(
+  request: RequestContext,
+  { namespace, key }: ListName,
+  expected: Hash,
+  accepted: number,
+): Promise<Prediction | undefined> {
+  const { inlinedBlobsBytes } = request.server.limits;
+  if (!(accepted > 0)) return undefined;
+  const result = await request.store.results.get({ namespace, key: expected });
+  if (!result || result.bytes.length > Math.min(accepted, inlinedBlobsBytes)) return undefined;
+  request.lookedUp('ac', 'assay', true, { namespace, key });
+  const blobs = await selectBlobs(request, result.bytes, accepted);
+  return { predicted: expected, answer: appendBlobs({ result: result.bytes, blobs }) };
 }
 
 /** Of two namespaces that have the same set, the first one counts. At most as many as one list may have. */
@@ -90,8 +128,9 @@ export async function addPathSet(
   if (!blob) throw new AssayError('ASSAY_RESULT_INCOMPLETE', `missing: the path set ${set}`);
   if (blob.size > PATH_SETS.maxSetBytes)
     throw new AssayError('ASSAY_TOO_LARGE', `the limit for a path set is ${PATH_SETS.maxSetBytes} bytes`);
-  const id = pathSetId(decodePathSet(await bytesOf(blob)));
-  const entry = { id, set: { hash: set, size: blob.size } };
+  const paths = decodePathSet(await bytesOf(blob));
+  const { hash: result } = resultKey(key, paths, ({ state }) => state);
+  const entry = { id: pathSetId(paths), set: { hash: set, size: blob.size }, result };
   await lifecycle.whileWriting(() =>
     store.results.update(listAddress(namespace, key), (record) => {
       const entries = withFirst(decodeList(record), entry, PATH_SETS.maxListed);
@@ -100,13 +139,13 @@ export async function addPathSet(
   );
 }
 
-type Candidates = Pick<FindResultRequest, 'candidates' | 'inlinedBytes'>;
+type Candidates = Pick<FindResultRequest, 'candidates' | 'inlinedBytes' | 'afterPrediction'>;
 
 /** An encoded FindResultResponse: the first result that is stored, or none. */
 export async function findResult(
   request: RequestContext,
   name: ListName,
-  { candidates, inlinedBytes }: Candidates,
+  { candidates, inlinedBytes, afterPrediction }: Candidates,
 ): Promise<Buffer> {
   const {
     store,
@@ -118,7 +157,8 @@ export async function findResult(
   for (const { set, key } of parsed) {
     const result = await store.results.get({ namespace: name.namespace, key });
     if (!result) continue;
-    request.lookedUp('ac', 'assay', true, { namespace: name.namespace, key: name.key });
+    if (!afterPrediction)
+      request.lookedUp('ac', 'assay', true, { namespace: name.namespace, key: name.key });
     markUsed(request, name, set);
     const blobs = await selectBlobs(request, result.bytes, inlinedBytes);
     const answer = appendBlobs({ result: result.bytes, blobs });

@@ -16,7 +16,7 @@ import { addPathSet, findResult, GET_SETS, type ListName, listPathSets, PUT_SET 
 const NOTHING = new Uint8Array(0);
 
 const list = singleRequest(ListPathSetsRequest, FLAT, async (request, call) => {
-  call.answer(await listPathSets(call, nameOf(request)), announcement(call));
+  call.answer(await listPathSets(call, nameOf(request), request.inlinedBytes), announcement(call));
 });
 
 const find = singleRequest(FindResultRequest, FIND_RESULT, async (request, call) => {

@@ -1,7 +1,7 @@
 // What the identities of the attack store. Each content has the mark of its writer, so that a mark in an answer
 // shows whose content it is.
 import { type Digest, digestOf, toWire } from '../../../core/digest.ts';
-import { encodePathSet } from '../../../core/path-set.ts';
+import { encodePathSet, type PathSet, resultKey } from '../../../core/path-set.ts';
 import { miss, reportOf } from '../../server/dashboard/reports.ts';
 import { directoryOf, outputFile, resultWith } from '../../store/content.ts';
 
@@ -34,19 +34,18 @@ function base64At(mark: Buffer, at: number): string {
 const small = contentBy('main', 'a small blob');
 const large = Buffer.concat(Array.from({ length: 60_000 }, (_, n) => contentBy('main', `line ${n}`)));
 const folder = directoryOf([digestOf(small)]);
-const pathSet = Buffer.from(
-  encodePathSet([
-    {
-      root: 'workspace',
-      path: markOf('main'),
-      names: false,
-      state: 'absent',
-      left: '',
-      without: [],
-      note: '',
-    },
-  ]),
-);
+const paths: PathSet = [
+  {
+    root: 'workspace',
+    path: markOf('main'),
+    names: false,
+    state: 'absent',
+    left: '',
+    without: [],
+    note: '',
+  },
+];
+const pathSet = Buffer.from(encodePathSet(paths));
 export const BLOBS = { small, large, folder, pathSet };
 
 function digests(): Readonly<Record<keyof typeof BLOBS, Digest>> {
@@ -61,6 +60,8 @@ function digests(): Readonly<Record<keyof typeof BLOBS, Digest>> {
 export const DIGESTS = digests();
 
 export const KEY = digestOf(Buffer.from('the key of an action'));
+/** The result that the path set leads to, which a list predicts. */
+export const PREDICTED = resultKey(KEY.hash, paths, ({ state }) => state);
 
 /** The result that the identity stores: it names a blob, and has text of its own. */
 export function resultBy(identity: string, output: Digest = DIGESTS.small): Buffer {

@@ -170,9 +170,9 @@ export const GRPC_EXAMPLES: Readonly<Record<string, Calls>> = {
       }),
     ),
   ],
-  [`/${PATH_SETS_SERVICE}/List`]: () => [one(ListPathSetsRequest.encode(list))],
+  [`/${PATH_SETS_SERVICE}/List`]: () => [one(ListPathSetsRequest.encode({ ...list, inlinedBytes: 100_000 }))],
   [`/${PATH_SETS_SERVICE}/Find`]: () => [
-    one(FindResultRequest.encode({ ...list, candidates, inlinedBytes: 100_000 })),
+    one(FindResultRequest.encode({ ...list, candidates, inlinedBytes: 100_000, afterPrediction: false })),
   ],
   [`/${PATH_SETS_SERVICE}/Add`]: () => [
     one(AddPathSetRequest.encode({ ...list, set: DIGESTS.pathSet.hash })),

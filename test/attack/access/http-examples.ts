@@ -2,7 +2,7 @@
 // The matrix sends each of them with every method, and fails for an address that has none.
 import { PATH_SETS_PATH } from '../../../core/path-set.ts';
 import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
-import { contentBy, DIGESTS, KEY, reportBy, resultBy, runBy } from './content.ts';
+import { contentBy, DIGESTS, KEY, PREDICTED, reportBy, resultBy, runBy } from './content.ts';
 
 export interface HttpExample {
   readonly path: string;
@@ -28,6 +28,7 @@ const find = FindResultRequest.encode({
   key: '',
   candidates: [{ set: Buffer.alloc(8), result: Buffer.from(KEY.hash, 'hex') }],
   inlinedBytes: 100_000,
+  afterPrediction: false,
 }).finish();
 const FIND = Buffer.from(find).toString('base64url');
 
@@ -104,6 +105,7 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
   [PATH_SETS_PATH]: [
     artifact(`${PATH_SETS_PATH}${KEY.hash}?set=${DIGESTS.pathSet.hash}`, { body: () => '' }),
     { path: `${PATH_SETS_PATH}${KEY.hash}?find=${FIND}`, body: () => '' },
+    { path: `${PATH_SETS_PATH}${KEY.hash}?inlined=100000`, body: () => '' },
   ],
   '/labels/v1/': labels('/labels/v1/some/team'),
   '/': [artifact('/bucket/at-root', { credential: 'signature' })],
@@ -116,6 +118,7 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
     { path: `/web/cas/${DIGESTS.pathSet.hash}`, headers: { 'upload-complete': '?1' } },
     artifact(`/ac/${KEY.hash}`, { body: resultBy, headers: { 'assay-company': '100000' } }),
     { path: `/ac/${KEY.hash}`, body: resultBy, headers: { accept: 'application/json' } },
+    artifact(`/ac/${PREDICTED.hash}`, { body: resultBy }),
     artifact(`/web/ac/${KEY.hash}`, { body: resultBy }),
     { path: `/ac/${KEY.hash}`, body: resultBy, headers: { 'if-none-match': '*' } },
   ],

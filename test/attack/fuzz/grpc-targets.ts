@@ -188,9 +188,10 @@ export function grpcTargets(random: Random): GrpcTarget[] {
         const result = Buffer.from(digest().hash, 'hex');
         return { set: result.subarray(0, 8), result };
       });
-      const find = { ...name, candidates, inlinedBytes: random.pick([0, 1000, 1_000_000]) };
+      const inlinedBytes = random.pick([0, 1000, 1_000_000]);
+      const find = { ...name, candidates, inlinedBytes, afterPrediction: random.pick([true, false]) };
       return random.pick([
-        one(`${PATH_SETS}/List`, ListPathSetsRequest.encode(name).finish()),
+        one(`${PATH_SETS}/List`, ListPathSetsRequest.encode({ ...name, inlinedBytes }).finish()),
         one(`${PATH_SETS}/Add`, AddPathSetRequest.encode({ ...name, set: digest().hash }).finish()),
         one(`${PATH_SETS}/Find`, FindResultRequest.encode(find).finish()),
       ]);

@@ -100,12 +100,18 @@ export function httpTargets(random: Random): FuzzTarget[] {
     target('path-sets', () => {
       const path = `/path-sets/v1/team/${digits(64)}`;
       const candidates = [{ set: Buffer.alloc(8), result: Buffer.from(digits(64), 'hex') }];
-      const find = FindResultRequest.encode({ instanceName: '', key: '', candidates, inlinedBytes: 1000 });
+      const find = FindResultRequest.encode({
+        instanceName: '',
+        key: '',
+        candidates,
+        inlinedBytes: 1000,
+        afterPrediction: random.below(2) === 0,
+      });
       return random.pick([
         request('PUT', `${path}?set=${digestOf(Buffer.alloc(0)).hash}`),
         request('PUT', `${path}?set=${digits(64)}`),
         request('GET', `${path}?find=${Buffer.from(find.finish()).toString('base64url')}`),
-        request('GET', path),
+        request('GET', `${path}${random.pick(['', '?inlined=1000', '?inlined=-1', '?inlined=x'])}`),
       ]);
     }),
     target('admin', () =>

@@ -7,14 +7,23 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { digestOf } from '../../../core/digest.ts';
+import { digestOf, parseHash } from '../../../core/digest.ts';
 import { PATH_SETS } from '../../../core/limits.ts';
-import { encodePathSet, FIND_MARK, LIST_MARK, type PathSet } from '../../../core/path-set.ts';
+import {
+  decodePathSet,
+  encodePathSet,
+  FIND_MARK,
+  LIST_MARK,
+  type PathSet,
+  resultKey,
+} from '../../../core/path-set.ts';
 import {
   FindResultRequest,
   FindResultResponse,
   ListPathSetsResponse,
 } from '../../../core/proto/generated/assay.ts';
+import { ActionResult } from '../../../core/proto/generated/reapi.ts';
+import { emptyResult } from '../../../core/result.ts';
 import { Workshop } from '../../rig/assay.ts';
 import { ReapiServer } from '../../rig/reapi-server.ts';
 import { ServerProcess } from '../../rig/server.ts';
@@ -209,10 +218,18 @@ describe('a server without lists', () => {
   });
 });
 
+interface Prediction {
+  readonly predicted: string;
+  readonly answer: Buffer;
+}
+
 /** A server whose list is a lie; everything else is a miss. `found`: how many candidates it was asked for. */
-async function liar(sets: readonly Uint8Array[]): Promise<{ url: string; found: number[] }> {
+async function liar(
+  sets: readonly Uint8Array[],
+  prediction: Prediction = { predicted: '', answer: Buffer.alloc(0) },
+): Promise<{ url: string; found: number[] }> {
   const found: number[] = [];
-  const list = { mark: LIST_MARK, sets: sets.map((set) => Buffer.from(set)) };
+  const list = { mark: LIST_MARK, sets: sets.map((set) => Buffer.from(set)), ...prediction };
   const answer = Buffer.from(ListPathSetsResponse.encode(list).finish());
   const miss = { mark: FIND_MARK, result: '', answer: Buffer.alloc(0) };
   const server = createServer(async (incoming, response) => {
@@ -233,13 +250,13 @@ async function liar(sets: readonly Uint8Array[]): Promise<{ url: string; found: 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, found };
 }
 
-function lie(path: string, root = 'workspace'): Uint8Array {
-  return encodePathSet([{ root, path, names: false, state: 'file 0', left: '', without: [], note: '' }]);
+function lie(path: string, root = 'workspace', state = 'file 0'): Uint8Array {
+  return encodePathSet([{ root, path, names: false, state, left: '', without: [], note: '' }]);
 }
 
 describe('a server that lies', () => {
-  async function missFrom(sets: readonly Uint8Array[]) {
-    const server = await liar(sets);
+  async function missFrom(sets: readonly Uint8Array[], prediction?: Prediction) {
+    const server = await liar(sets, prediction);
     shop.write('file', 'a');
     const ran = await build(server.url, 'one', 'file');
     expect(ran, ran.stderr).toMatchObject({ code: 0, summary: { outcome: 'miss', published: true } });
@@ -263,6 +280,24 @@ describe('a server that lies', () => {
     });
     const { found } = await missFrom([Buffer.from('nonsense'), encodePathSet(many), lie('file')]);
     expect(found[0]).toBe(1);
+  });
+
+  test.each([
+    ['another result', digestOf(Buffer.from('another')).hash],
+    ['no result', 'no key'],
+  ])('about a prediction, with %s, is asked for the right result', async (_what, predicted) => {
+    const answer = Buffer.from(ActionResult.encode(emptyResult(0)).finish());
+    expect((await missFrom([lie('file')], { predicted, answer })).found[0]).toBe(1);
+  });
+
+  test('about the content of a right prediction is given up', async () => {
+    shop.write('file', 'a');
+    const { summary } = await build('http://127.0.0.1:1', 'none', 'file');
+    const set = lie('file', 'workspace', `file ${digestOf(Buffer.from('a')).hash}`);
+    const { hash } = resultKey(parseHash(summary.key), decodePathSet(set), ({ state }) => state);
+    const given = await missFrom([set], { predicted: hash, answer: Buffer.from('nonsense') });
+    expect(given.found).toEqual([]);
+    expect(given.summary.warnings.length).toBeGreaterThan(0);
   });
 
   test.each([

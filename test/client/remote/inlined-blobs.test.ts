@@ -82,19 +82,29 @@ test(`a truncated or corrupted response is split into result and blobs, or is al
   }
 });
 
-/** A proxy that corrupts the end of every result response. */
-async function proxyTo(url: string, spoil = (body: Buffer) => body) {
+interface ProxyOptions {
+  /** What the proxy makes of the URL. */
+  readonly rewrite?: (path: string) => string;
+  /** What it makes of every response with a result. */
+  readonly spoil?: (body: Buffer) => Buffer;
+}
+
+/** Requests no prediction, as a client of a server that knows none gets none. */
+const withoutPrediction = (path: string) => path.replace(/\?inlined=\d+$/, '');
+
+async function proxyTo(url: string, { rewrite = (path) => path, spoil = (body) => body }: ProxyOptions = {}) {
   const asked: string[] = [];
   const proxy = createServer((incoming, answer) => {
-    const { method = 'GET', url: path = '/', headers } = incoming;
+    const { method = 'GET', headers } = incoming;
+    const path = rewrite(incoming.url ?? '/');
     asked.push(`${method} ${path.split('/')[1]}`);
     const passedOn = ask(`${url}${path}`, { method, headers }, (got) => {
       const chunks: Buffer[] = [];
       got.on('data', (chunk: Buffer) => chunks.push(chunk));
       got.on('end', () => {
         const whole = Buffer.concat(chunks);
-        const isResult = path.includes('?find=') && got.statusCode === 200;
-        answer.writeHead(got.statusCode ?? 500).end(isResult ? spoil(whole) : whole);
+        const isSpoilt = /\?(find|inlined)=/.test(path) && got.statusCode === 200;
+        answer.writeHead(got.statusCode ?? 500).end(isSpoilt ? spoil(whole) : whole);
       });
     });
     incoming.pipe(passedOn);
@@ -126,23 +136,30 @@ async function sharedResult() {
   return { server, build, forget, shop };
 }
 
-test('a hit with small files requests only results', async () => {
+test.each([
+  ['takes one request', (path: string) => path, ['GET path-sets']],
+  ['at a server without predictions takes two', withoutPrediction, ['GET path-sets', 'GET path-sets']],
+])('a hit with small files %s', async (_title, rewrite, asked) => {
   const { server, build, forget, shop } = await sharedResult();
-  const proxy = await proxyTo(server.url);
+  const proxy = await proxyTo(server.url, { rewrite });
   forget();
   const { summary, stdout } = await build(proxy.url);
   expect(summary).toMatchObject({ outcome: 'hit-remote', outputsWritten: 1 });
   expect(stdout).toContain('made it');
   expect(shop.has('out/deep/b')).toBe(true);
-  expect(proxy.asked).toEqual(['GET path-sets', 'GET path-sets']);
+  expect(proxy.asked).toEqual(asked);
 });
 
-test('a corrupt inlined blob causes neither a hit nor a failure', async () => {
+test.each([
+  ['of a prediction', (path: string) => path],
+  ['of a result that was asked for', withoutPrediction],
+])('a corrupt inlined blob %s causes neither a hit nor a failure', async (_title, rewrite) => {
   const { server, build, forget, shop } = await sharedResult();
-  const proxy = await proxyTo(server.url, (body) => {
+  const spoil = (body: Buffer) => {
     body[body.length - 1] = (body.at(-1) ?? 0) ^ 1;
     return body;
-  });
+  };
+  const proxy = await proxyTo(server.url, { rewrite, spoil });
   forget();
   const { summary, code } = await build(proxy.url);
   expect(code).toBe(0);

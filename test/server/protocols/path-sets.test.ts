@@ -1,10 +1,10 @@
 // The lists of path sets, over HTTP and gRPC: whole sets only, the most recently used first, within limits.
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf, type Hash, parseHash } from '../../../core/digest.ts';
 import { splitBlobs } from '../../../core/inlined-blobs.ts';
 import { PATH_SETS } from '../../../core/limits.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
-import { encodePathSet, LIST_MARK, type PathSet } from '../../../core/path-set.ts';
+import { encodePathSet, LIST_MARK, type PathSet, resultKey } from '../../../core/path-set.ts';
 import {
   AddPathSetRequest,
   FindResultRequest,
@@ -60,23 +60,32 @@ interface Wanted {
   readonly result: string;
 }
 
-function findMessage(name: { instanceName: string; key: string }, wanted: readonly Wanted[]): Buffer {
+function findMessage(
+  name: { instanceName: string; key: string },
+  wanted: readonly Wanted[],
+  afterPrediction = false,
+): Buffer {
   const candidates = wanted.map(({ set, result }) => {
     return { set: Buffer.from(set, 'hex').subarray(0, 8), result: Buffer.from(result, 'hex') };
   });
-  return Buffer.from(FindResultRequest.encode({ ...name, candidates, inlinedBytes: 10_000 }).finish());
+  const request = { ...name, candidates, inlinedBytes: 10_000, afterPrediction };
+  return Buffer.from(FindResultRequest.encode(request).finish());
 }
 
-async function find(server: TestServer, wanted: readonly Wanted[]) {
-  const message = findMessage({ instanceName: '', key: '' }, wanted).toString('base64url');
+async function find(server: TestServer, wanted: readonly Wanted[], afterPrediction = false) {
+  const about = { instanceName: '', key: '' };
+  const message = findMessage(about, wanted, afterPrediction).toString('base64url');
   const answer = await ask(`${server.url}${URL_OF_LIST}?find=${message}`);
   return answer.status === 200 ? FindResultResponse.decode(answer.body) : answer.status;
 }
 
-async function storeResult(server: TestServer, name: string): Promise<Hash> {
+async function storeResult(
+  server: TestServer,
+  name: string,
+  key = digestOf(Buffer.from(name)).hash,
+): Promise<Hash> {
   const bytes = Buffer.from(`output of ${name}`);
   const output = await server.store.blobs.put(digestOf(bytes), bytes);
-  const key = digestOf(Buffer.from(name)).hash;
   await server.store.results.put({ namespace: TEAM, key }, resultNaming(output));
   return key;
 }
@@ -118,6 +127,75 @@ test('a set through which a result was found comes first', async () => {
   expect(found.result).toBe(one);
   expect(splitBlobs(found.answer).blobs.map(({ bytes }) => bytes.toString())).toEqual(['output of one']);
   await expect.poll(() => list(server)).toEqual([a, c, b]);
+});
+
+/** The key that a set leads to in the states that it records. */
+const recordedKey = (set: PathSet) => resultKey(KEY, set, ({ state }) => state).hash;
+
+async function predicted(server: TestServer, accepted = 10_000) {
+  const { body } = await ask(`${server.url}${URL_OF_LIST}?inlined=${accepted}`);
+  const { predicted: key, answer } = ListPathSetsResponse.decode(body);
+  const { result, blobs } = splitBlobs(answer);
+  return { key, size: result.length, blobs: blobs.map(({ bytes }) => bytes.toString()) };
+}
+
+const NOTHING_PREDICTED = { key: '', size: 0, blobs: [] };
+
+describe('the result that the first set led to', () => {
+  test('comes with the list and with its blobs, if the client accepts it', async () => {
+    const server = await testServer();
+    await add(server, setOf('a'), setOf('b'));
+    for (const name of ['a', 'b']) await storeResult(server, name, recordedKey(setOf(name)));
+    const found = await predicted(server);
+    expect(found).toMatchObject({ key: recordedKey(setOf('b')), blobs: ['output of b'] });
+    expect(await predicted(server, 0)).toEqual(NOTHING_PREDICTED);
+    expect(await predicted(server, found.size - 1)).toEqual(NOTHING_PREDICTED);
+    expect(await predicted(server, found.size)).toMatchObject({ key: found.key, blobs: [] });
+  });
+
+  test('is not sent if it is not stored, although that of another set is', async () => {
+    const server = await testServer();
+    await add(server, setOf('a'), setOf('b'));
+    await storeResult(server, 'a', recordedKey(setOf('a')));
+    expect(await predicted(server)).toEqual(NOTHING_PREDICTED);
+  });
+
+  test('follows the newest states', async () => {
+    const server = await testServer();
+    const [older, newer] = [setOf('a', 'file 1'), setOf('a', 'file 2')];
+    await add(server, older, newer);
+    for (const set of [older, newer]) await storeResult(server, recordedKey(set), recordedKey(set));
+    expect(await predicted(server)).toMatchObject({ key: recordedKey(newer) });
+    await add(server, older);
+    expect(await predicted(server)).toMatchObject({ key: recordedKey(older) });
+  });
+
+  test('is one hit, whether the client uses it or asks for another result', async () => {
+    const server = await testServer();
+    const [set = KEY] = await add(server, setOf('a'));
+    const hits = async () => {
+      const { body } = await ask(`${server.url}/metrics`);
+      return Number(/assay_lookups_total\{kind="ac",outcome="hit"\} (\d+)/.exec(body.toString())?.[1] ?? 0);
+    };
+    const other = await storeResult(server, 'other');
+    await storeResult(server, 'a', recordedKey(setOf('a')));
+    await predicted(server);
+    expect(await hits()).toBe(1);
+    await predicted(server);
+    expect(await find(server, [{ set, result: other }], true)).toMatchObject({ result: other });
+    expect(await hits()).toBe(2);
+  });
+
+  test('comes over gRPC, too', async () => {
+    const server = await testServer();
+    await add(server, setOf('a'));
+    const key = await storeResult(server, 'a', recordedKey(setOf('a')));
+    const call = await grpc(server);
+    const message = ListPathSetsRequest.encode({ instanceName: 'team', key: KEY, inlinedBytes: 10_000 });
+    const listed = only(ListPathSetsResponse, await call('List', message.finish()));
+    expect(listed).toMatchObject({ predicted: key });
+    expect(splitBlobs(listed.answer).blobs).toHaveLength(1);
+  });
 });
 
 test('without a result that is stored, there is none, and the order stays', async () => {
@@ -289,7 +367,8 @@ test('gRPC and HTTP have the same lists', async () => {
   const b = await store(server, setOf('b'));
   const added = await call('Add', AddPathSetRequest.encode({ ...about, set: b }).finish());
   expect(added).toMatchObject({ status: 'OK' });
-  const listed = only(ListPathSetsResponse, await call('List', ListPathSetsRequest.encode(about).finish()));
+  const message = ListPathSetsRequest.encode({ ...about, inlinedBytes: 0 }).finish();
+  const listed = only(ListPathSetsResponse, await call('List', message));
   expect(listed.sets.map((bytes) => digestOf(bytes).hash)).toEqual([b, a]);
   expect(await list(server)).toEqual([b, a]);
   const result = await storeResult(server, 'one');

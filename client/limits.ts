@@ -49,6 +49,9 @@ export const REMOTE = {
   progressBytes: 64 * KIB,
   /** A smaller blob is sent without asking whether the remote has it. */
   askBytes: 16 * KIB,
+  /** All such blobs that go with their result in one request: many proxies take 1 MiB. */
+  publishedBytes: 512 * KIB,
+  publishedBlobs: 500,
   /** Concurrent blobs of one result. */
   concurrency: 16,
   /** Connections for all results together: a graph looks up many at once. */

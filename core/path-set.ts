@@ -19,6 +19,7 @@ export const PATH_SETS_SERVICE = 'assay.v1.PathSets';
 /** The first field of these responses. */
 export const LIST_MARK = 'assay.v1.ListPathSetsResponse';
 export const FIND_MARK = 'assay.v1.FindResultResponse';
+export const PUBLISH_MARK = 'assay.v1.PublishResponse';
 /** How many bytes of the SHA-256 name a path set in a request. */
 export const SET_NAME_BYTES = 8;
 

@@ -12,6 +12,8 @@ export const SERVER = {
   maxBatchBytes: 4 * MIB - 256 * KIB,
   /** The same as a number of blobs, for empty ones. */
   maxBatchBlobs: 65_536,
+  /** Blobs that come with a result in one request over HTTP. Together they have maxBatchBytes. */
+  maxPublishedBlobs: 1_000,
   /** SpliceBlob and block lists: the largest ratio of a blob's size to the size of its distinct parts. */
   maxAssemblyRatio: 64,
   /** Blobs that are assembled from parts at once, the length of the queue, and the time limit in it. */

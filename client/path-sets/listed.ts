@@ -17,6 +17,7 @@ export interface ListedSet {
 
 export interface List {
   readonly sets: readonly ListedSet[];
+  readonly isMiss: boolean;
   readonly predicted?: PredictedResult | undefined;
 }
 

@@ -57,8 +57,9 @@ export async function* remoteCandidates(
   const listed = await readList(key.hash, remote);
   if (listed) onList(listed.sets.map(({ set }) => set));
   if (!listed) yield* candidates(key, slotsThere, stateOf, admits);
-  else if (listed.sets.length === 0) yield { key };
-  else yield* listedCandidates(key.hash, listed, remote, stateOf, admits);
+  else if (listed.sets.length > 0) yield* listedCandidates(key.hash, listed, remote, stateOf, admits);
+  else if (listed.predicted?.key === key.hash) yield { key, result: listed.predicted.use() };
+  else if (!listed.isMiss) yield { key };
 }
 
 export async function addPathSet(
@@ -86,6 +87,11 @@ export async function setsIn(key: Hash, storage: PathSetStorage, stateOf: StateO
   return sets;
 }
 
+/** Whether other clients read a set of this size. */
+export function isReadElsewhere(set: PathSet, encodedBytes: number): boolean {
+  return encodedBytes <= OBSERVED.maxForeignSetBytes && set.length <= OBSERVED.maxForeignPaths;
+}
+
 /** Adds a path set at a remote that has it as a blob. A set that no client would read is not added. */
 export async function addRemotePathSet(
   key: Hash,
@@ -95,7 +101,7 @@ export async function addRemotePathSet(
   stateOf: StateOf,
 ): Promise<void> {
   const { hash, size } = digestOf(encodePathSet(set));
-  if (size > OBSERVED.maxForeignSetBytes || set.length > OBSERVED.maxForeignPaths) return;
+  if (!isReadElsewhere(set, size)) return;
   if (!(await remote.addPathSet(key, hash))) await addPathSet(key, set, slotsThere, stateOf);
 }
 

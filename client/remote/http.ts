@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { concurrently } from '../../core/concurrently.ts';
 import type { Digest, Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
-import { INLINED_BLOBS_HEADER } from '../../core/inlined-blobs.ts';
+import { appendBlobs, INLINED_BLOBS_HEADER } from '../../core/inlined-blobs.ts';
 import { RUNS_HEADER } from '../../core/metadata/run-report.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
 import { PATH_SETS_PATH } from '../../core/path-set.ts';
@@ -16,10 +16,12 @@ import { InlinedBlobs } from './inlined-blobs.ts';
 import {
   decodeFound,
   decodeList,
+  decodePublished,
   encodeFind,
   listFrom,
   MAX_FOUND_BYTES,
   MAX_LIST_BYTES,
+  MAX_PUBLISHED_BYTES,
 } from './path-set-messages.ts';
 import { Predictions } from './predictions.ts';
 import {
@@ -29,6 +31,7 @@ import {
   type OnBlobPresent,
   OUTCOME_HEADER,
   type PathSetList,
+  type Publication,
   type ReadBlob,
   type Remote,
   RemoteFault,
@@ -76,6 +79,7 @@ class HttpRemote implements Remote {
   readonly #namespaces = new Map<Hash, string>();
   #takesWrites = true;
   #takesReports = false;
+  #takesPublications = false;
   /** Undefined before the first question. */
   #keepsLists: boolean | undefined;
 
@@ -94,6 +98,10 @@ class HttpRemote implements Remote {
 
   get takesReports(): boolean {
     return this.#takesReports;
+  }
+
+  get takesPublications(): boolean {
+    return this.#takesPublications;
   }
 
   get takesWrites(): boolean {
@@ -127,6 +135,7 @@ class HttpRemote implements Remote {
       const list = bytes && decodeList(bytes);
       this.#keepsLists = list !== undefined;
       if (!list) return undefined;
+      this.#takesPublications = list.takesPublications;
       if (list.predicted) this.#noteNamespace(list.predicted.key, response);
       return listFrom(list, (answer) => this.#inlinedBlobs.receive(answer), this.#predictions);
     });
@@ -154,6 +163,21 @@ class HttpRemote implements Remote {
     if (!this.#keepsLists) return false;
     await this.#put(`${this.#pathSets}${action}?set=${set}`, 0, NOTHING);
     return true;
+  }
+
+  publish({ action, key, result, blobs, set, isFirst }: Publication): ReturnType<Remote['publish']> {
+    const query = new URLSearchParams({
+      publish: key.hash,
+      ...(set && { set }),
+      ...(isFirst && { first: '1' }),
+    });
+    const body = appendBlobs({ result: Buffer.from(result), blobs });
+    return this.#upload(body.length, async () => {
+      const upload = { size: body.length, body };
+      const response = await this.#request('PUT', `${this.#pathSets}${action}?${query}`, upload);
+      await expectTaken(response);
+      return decodePublished(await this.#whole(response, MAX_PUBLISHED_BYTES));
+    });
   }
 
   async getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void> {

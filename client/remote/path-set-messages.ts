@@ -3,11 +3,12 @@
 import { type Hash, isHash } from '../../core/digest.ts';
 import { PATH_SETS } from '../../core/limits.ts';
 import { decodeStrict } from '../../core/message.ts';
-import { FIND_MARK, LIST_MARK, SET_NAME_BYTES } from '../../core/path-set.ts';
+import { FIND_MARK, LIST_MARK, PUBLISH_MARK, SET_NAME_BYTES } from '../../core/path-set.ts';
 import {
   FindResultRequest,
   FindResultResponse,
   ListPathSetsResponse,
+  PublishResponse,
 } from '../../core/proto/generated/assay.ts';
 import { FLAT } from '../../core/request-shapes.ts';
 import { KIB } from '../../core/units.ts';
@@ -20,11 +21,14 @@ const FRAMING_BYTES = 64 * KIB;
 
 /** The sets, and a prediction: a result and its inlined blobs, each up to the accepted size. */
 export const MAX_LIST_BYTES = PATH_SETS.maxListBytes + 2 * REMOTE.inlinedBlobsBytes + FRAMING_BYTES;
+export const MAX_PUBLISHED_BYTES = FRAMING_BYTES;
 export const MAX_FOUND_BYTES = REMOTE.maxResultBytes + REMOTE.inlinedBlobsBytes + FRAMING_BYTES;
 
 /** A list as it came. `answer`: the predicted result, with inlined blobs behind it. */
 export interface ReceivedList {
   readonly sets: readonly Uint8Array[];
+  readonly takesPublications: boolean;
+  readonly isMiss: boolean;
   readonly predicted?: FoundAnswer | undefined;
 }
 
@@ -40,10 +44,13 @@ export interface FoundAnswer {
 export function decodeList(bytes: Uint8Array): ReceivedList | undefined {
   if (bytes.length > MAX_LIST_BYTES) return undefined;
   try {
-    const { mark, sets, predicted, answer } = decodeStrict(ListPathSetsResponse, FLAT, bytes, MALFORMED);
+    const list = decodeStrict(ListPathSetsResponse, FLAT, bytes, MALFORMED);
+    const { mark, sets, takesPublications, isMiss, predicted, answer } = list;
     if (mark !== LIST_MARK) return undefined;
     return {
       sets: sets.slice(0, PATH_SETS.maxListed),
+      takesPublications,
+      isMiss,
       ...(isHash(predicted) && { predicted: { key: predicted, answer } }),
     };
   } catch {
@@ -53,16 +60,16 @@ export function decodeList(bytes: Uint8Array): ReceivedList | undefined {
 
 /** `hold` splits an answer into the result, which it returns, and inlined blobs, which it keeps. */
 export function listFrom(
-  { sets, predicted }: ReceivedList,
+  { sets, isMiss, predicted }: ReceivedList,
   hold: (answer: Buffer) => Uint8Array,
   predictions: Predictions,
 ): PathSetList {
-  if (!predicted) return { sets };
+  if (!predicted) return { sets, isMiss };
   const use = () => {
     predictions.noteRight();
     return hold(predicted.answer);
   };
-  return { sets, predicted: { key: predicted.key, use } };
+  return { sets, isMiss, predicted: { key: predicted.key, use } };
 }
 
 export function encodeFind(
@@ -89,6 +96,13 @@ export function decodeFound(
   if (!isHash(key) || !candidates.some(({ result }) => result === key))
     throw new RemoteFault('it sent a result that nobody asked for');
   return { key, answer };
+}
+
+/** Throws if the server did not understand the request. */
+export function decodePublished(bytes: Uint8Array): 'stored' | 'diverged' | 'listed' {
+  const { mark, outcome } = decodeStrict(PublishResponse, FLAT, bytes, MALFORMED);
+  if (mark !== PUBLISH_MARK) throw new RemoteFault(MALFORMED);
+  return outcome === 'diverged' || outcome === 'listed' ? outcome : 'stored';
 }
 
 const MALFORMED = 'its response is malformed';

@@ -6,6 +6,7 @@
 // batches.
 import type { Digest, Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
+import type { InlinedBlob } from '../../core/inlined-blobs.ts';
 import type { Content } from '../../store/store.ts';
 
 export interface Remote {
@@ -43,18 +44,44 @@ export interface Remote {
   ): Promise<FoundResult | undefined>;
   /** Adds a path set that the remote has as a blob. False if the remote keeps no lists. */
   addPathSet(action: Hash, set: Hash): Promise<boolean>;
+  /** The server announced that it takes results with their blobs. Only an Assay server does, over HTTP. */
+  readonly takesPublications: boolean;
+  /**
+   * Sends a result, its small blobs and its path set in one request. `listed`: the action has path sets by
+   * now, and nothing was stored. For a remote that takes publications.
+   */
+  publish(publication: Publication): Promise<'stored' | 'diverged' | 'listed'>;
   /** The server announced that it takes reports of runs. Only an Assay server does. */
   readonly takesReports: boolean;
   close(): Promise<void>;
 }
 
+export interface Publication {
+  /** The key of the action. */
+  readonly action: Hash;
+  /** The key of the result. */
+  readonly key: Digest;
+  readonly result: Uint8Array;
+  /** Every other blob that the result names is at the remote already. */
+  readonly blobs: readonly InlinedBlob[];
+  /** The path set that leads to the result. It is among the blobs, or at the remote already. */
+  readonly set: Hash | undefined;
+  /** Store nothing if the action has path sets. */
+  readonly isFirst: boolean;
+}
+
 export interface PathSetList {
   /** Encoded, the most recently used first. */
   readonly sets: readonly Uint8Array[];
+  /** Without sets: the remote has no result under the action's own key either. */
+  readonly isMiss: boolean;
   readonly predicted?: PredictedResult | undefined;
 }
 
-/** The result that the first set led to when it was recorded. Here and now the set may lead to another one. */
+/**
+ * The result that the first set led to when it was recorded. Here and now the set may lead to another one.
+ * Without sets, the result under the action's own key.
+ */
 export interface PredictedResult {
   readonly key: Hash;
   /** The result. Call it only if the key is the wanted one: then the remote holds the inlined blobs. */

@@ -45,14 +45,14 @@ async function* meteredChunks(chunks: AsyncIterable<Uint8Array>, worth: Worth): 
 
 /**
  * Uploads from the store, not from the workspace: the sealed content is shared, even if files change
- * meanwhile.
+ * meanwhile. Resolves to the bytes that were sent: those of blobs that the remote lacked.
  */
 export async function upload(
   digests: readonly Digest[],
   blobs: Blobs,
   remote: Remote,
   report: Report,
-): Promise<void> {
+): Promise<number> {
   let done = 0;
   let bytes = 0;
   await remote.putBlobs(
@@ -63,6 +63,7 @@ export async function upload(
       report({ type: 'transfer', direction: 'up', done: ++done, of: digests.length, bytes });
     },
   );
+  return bytes;
 }
 
 async function read({ hash }: Digest, offset: number, blobs: Blobs): Promise<Content> {

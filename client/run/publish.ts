@@ -46,7 +46,7 @@ export async function publish(
   sealed: SealedResult | Unpublishable,
   { cache, report, now, ownership }: RunContext,
 ): Promise<Published> {
-  const listed = cache.listedSets.get(action.key.hash) ?? [];
+  const listed = cache.listedSets.get(action.key.hash);
   cache.listedSets.delete(action.key.hash);
   const refusal = sealed.publishable ? ownership?.publishRefusal() : sealed.why;
   if (refusal !== undefined) report({ type: 'not-published', why: refusal });
@@ -58,7 +58,7 @@ export async function publish(
   }
   const states = new States(action, cache.digests);
   const foreign = new ForeignStates(states, now);
-  const found = await findAddress(action, sealed, localPathSets(store), states.of, listed, foreign);
+  const found = await findAddress(action, sealed, localPathSets(store), states.of, listed ?? [], foreign);
   const address = { ...found, stateOf: states.of };
   const outcome = await publishLocally(action, sealed, address, store, report);
   if (outcome !== 'published') return { ...NOTHING, diverged: outcome === 'diverged' };
@@ -68,7 +68,7 @@ export async function publish(
     report({ type: 'not-shared', why: localOnly });
     return { published: true, diverged: false, address: found };
   }
-  uploads?.add(unsharedOf(action, address), report, foreign.of);
+  uploads?.add(unsharedOf(action, address), report, foreign.of, listed?.length === 0);
   return { published: true, diverged: false, address: found, ...(uploads && { sent: address.key.hash }) };
 }
 

@@ -5,20 +5,13 @@
 // At the end the run waits a bounded time. A result that is not uploaded by then stays in the outbox.
 import type { Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
-import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
-import { decodePathSet, type PathSet, type StateOf } from '../../core/path-set.ts';
-import { readBlob } from '../../store/shared/read-blob.ts';
+import type { StateOf } from '../../core/path-set.ts';
 import type { Store } from '../../store/store.ts';
-import { OBSERVED, REMOTE } from '../limits.ts';
+import { REMOTE } from '../limits.ts';
 import type { Outbox, UnsharedResult } from '../local-store/outbox.ts';
-import { isRefused } from '../path-sets/foreign-states.ts';
-import { addRemotePathSet, remoteCandidates } from '../path-sets/path-sets.ts';
-import { remembering } from '../path-sets/remembered-states.ts';
-import { hasRival } from '../path-sets/rivals.ts';
-import { type PathSetStorage, remotePathSets } from '../path-sets/storage.ts';
 import { handleFault, type Remote, WriteRefused } from '../remote/remote.ts';
-import { upload } from '../remote/transfer.ts';
 import type { Report } from '../terminal/events.ts';
+import { share, unknownState } from './share.ts';
 
 export interface UploadsOptions {
   readonly outbox: Outbox;
@@ -31,6 +24,7 @@ interface Job {
   readonly unshared: UnsharedResult;
   readonly report: Report;
   readonly stateOf: StateOf;
+  readonly isFirst: boolean;
 }
 
 /** How many results are not shared yet, and why. */
@@ -61,10 +55,13 @@ export class Uploads {
     this.#options = options;
   }
 
-  /** The local store has the result and all blobs to upload with it. */
-  add(unshared: UnsharedResult, report: Report, stateOf: StateOf): void {
+  /**
+   * The local store has the result and all blobs to upload with it. `isFirst`: the remote listed no path set of
+   * the action just now.
+   */
+  add(unshared: UnsharedResult, report: Report, stateOf: StateOf, isFirst: boolean): void {
     this.#options.outbox.add(unshared);
-    this.#take({ unshared, report, stateOf });
+    this.#take({ unshared, report, stateOf, isFirst });
   }
 
   /** Adds the results that earlier runs left in the outbox; returns their number. */
@@ -73,7 +70,8 @@ export class Uploads {
     const fresh = outbox
       .entries()
       .filter(({ key: { hash } }) => !this.#shared.has(hash) && !this.#left.has(hash));
-    for (const unshared of fresh) this.#take({ unshared, report, stateOf: unknownState });
+    for (const unshared of fresh)
+      this.#take({ unshared, report, stateOf: unknownState, isFirst: false });
     return fresh.length;
   }
 
@@ -149,12 +147,12 @@ export class Uploads {
   }
 
   /** Never rejects. */
-  async #send({ unshared, report, stateOf }: Job): Promise<void> {
+  async #send({ unshared, report, stateOf, isFirst }: Job): Promise<void> {
     const { remote, store, outbox } = this.#options;
     const { hash: key } = unshared.key;
     if (!remote.usable || !remote.takesWrites) return;
     try {
-      const outcome = await share(unshared, stateOf, store, remote, report);
+      const outcome = await share(unshared, { store, remote, report, stateOf, isFirst });
       if (outcome === 'diverged') {
         this.#diverged.add(key);
         report({ type: 'diverged', where: 'the remote' });
@@ -173,86 +171,3 @@ export class Uploads {
     outbox.remove(key);
   }
 }
-
-/** `gone`: the local store no longer has the result. */
-async function share(
-  { key, action, set, blobs }: UnsharedResult,
-  stateOf: StateOf,
-  store: Store,
-  remote: Remote,
-  report: Report,
-): Promise<'shared' | 'diverged' | 'gone'> {
-  const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: key.hash });
-  if (!stored) return 'gone';
-  const sets = new RemoteSets(action, remote, remotePathSets(remote, store, report), remembering(stateOf));
-  if (set && (await sets.haveRival({ key: key.hash, result: stored.bytes }))) return 'diverged';
-  const named = [...stored.references, ...blobs].filter(({ size }) => size > 0);
-  await upload(named, store.blobs, remote, report);
-  const outcome = await remote.putResult(key, stored.bytes);
-  if (set) await sets.add(decodePathSet(await readBlob(set, store.blobs)));
-  return outcome === 'diverged' ? 'diverged' : 'shared';
-}
-
-/** The path sets of one action at the remote. A path whose state is unknown or refused here is no fault. */
-class RemoteSets {
-  readonly #action: Hash;
-  readonly #remote: Remote;
-  readonly #slots: PathSetStorage;
-  readonly #stateOf: StateOf;
-
-  constructor(action: Hash, remote: Remote, slots: PathSetStorage, stateOf: StateOf) {
-    this.#action = action;
-    this.#remote = remote;
-    this.#slots = slots;
-    this.#stateOf = stateOf;
-  }
-
-  /** True if the remote has a result with other outputs whose path set holds now. */
-  async haveRival(own: { readonly key: Hash; readonly result: Uint8Array }): Promise<boolean> {
-    const action = { hash: this.#action, size: 0 };
-    const admits = (set: PathSet) => this.#hasStates(set);
-    const found = remoteCandidates(action, this.#remote, this.#slots, this.#stateOf, admits);
-    const isFound = await unlessUnknown(hasRival(own, found, ({ key }) => this.#remote.getResult(key)));
-    return isFound ?? false;
-  }
-
-  /** Not added if the slots of the key are full, and the next ones depend on a state that is unknown here. */
-  async add(set: PathSet): Promise<void> {
-    await unlessUnknown(addRemotePathSet(this.#action, set, this.#remote, this.#slots, this.#stateOf));
-  }
-
-  #hasStates(set: PathSet): boolean {
-    if (set.length > OBSERVED.maxForeignPaths) return false;
-    try {
-      for (const seen of set) this.#stateOf(seen);
-      return true;
-    } catch (error) {
-      if (isUnknown(error)) return false;
-      throw error;
-    }
-  }
-}
-
-async function unlessUnknown<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isUnknown(error)) return undefined;
-    throw error;
-  }
-}
-
-function isUnknown(error: unknown): boolean {
-  return error instanceof UnknownState || isRefused(error);
-}
-
-/**
- * The state of a path at the time of an earlier run is not recorded. It is needed to compare with other
- * results, and if all slots of a key are full; then the remote gets the result but no path set that leads to
- * it.
- */
-class UnknownState extends Error {}
-
-const unknownState: StateOf = () => {
-  throw new UnknownState();
-};

@@ -85,6 +85,13 @@ class GrpcRemote implements Remote {
     return this.#write(result.length, () => this.#services.putResult(key, result));
   }
 
+  /** Blobs already go in batches, so there is no such method. */
+  readonly takesPublications = false;
+
+  publish(): Promise<never> {
+    throw new RemoteFault('it takes no publications over gRPC');
+  }
+
   get takesReports(): boolean {
     return this.#services.takesReports;
   }

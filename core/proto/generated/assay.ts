@@ -127,13 +127,26 @@ export interface ListPathSetsResponse {
   mark: string;
   /** Each is an encoded PathSet. The most recently used comes first. */
   sets: Buffer[];
+  /** The client may send a result, its small blobs and its path set in one request over HTTP. */
+  takesPublications: boolean;
+  /** The server has no result of the action, neither behind a set nor under its own key. Only with inlined_bytes. */
+  isMiss: boolean;
   /**
    * The key of the result that the first set led to when it was recorded, as hex; empty without a prediction. A client
-   * uses it only if the facts of that set lead to the same key here and now.
+   * uses it only if the facts of that set lead to the same key here and now. Without sets, the action's own key.
    */
   predicted: string;
   /** The predicted ActionResult, with inlined blobs behind it. */
   answer: Buffer;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The answer to such a request. */
+export interface PublishResponse {
+  /** Always "assay.v1.PublishResponse". */
+  mark: string;
+  /** "stored", "unchanged", "diverged"; or "listed": the action has path sets by now, and nothing was stored. */
+  outcome: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1127,7 +1140,15 @@ export const ListPathSetsRequest: MessageFns<ListPathSetsRequest> = {
 };
 
 function createBaseListPathSetsResponse(): ListPathSetsResponse {
-  return { mark: "", sets: [], predicted: "", answer: Buffer.alloc(0), _unknownFields: {} };
+  return {
+    mark: "",
+    sets: [],
+    takesPublications: false,
+    isMiss: false,
+    predicted: "",
+    answer: Buffer.alloc(0),
+    _unknownFields: {},
+  };
 }
 
 export const ListPathSetsResponse: MessageFns<ListPathSetsResponse> = {
@@ -1138,11 +1159,17 @@ export const ListPathSetsResponse: MessageFns<ListPathSetsResponse> = {
     for (const v of message.sets) {
       writer.uint32(18).bytes(v!);
     }
+    if (message.takesPublications !== false) {
+      writer.uint32(24).bool(message.takesPublications);
+    }
+    if (message.isMiss !== false) {
+      writer.uint32(32).bool(message.isMiss);
+    }
     if (message.predicted !== "") {
-      writer.uint32(26).string(message.predicted);
+      writer.uint32(42).string(message.predicted);
     }
     if (message.answer.length !== 0) {
-      writer.uint32(34).bytes(message.answer);
+      writer.uint32(50).bytes(message.answer);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1185,19 +1212,108 @@ export const ListPathSetsResponse: MessageFns<ListPathSetsResponse> = {
             continue;
           }
           case 3: {
-            if (tag !== 26) {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.takesPublications = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.isMiss = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
               break;
             }
 
             message.predicted = reader.string();
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
+          case 6: {
+            if (tag !== 50) {
               break;
             }
 
             message.answer = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePublishResponse(): PublishResponse {
+  return { mark: "", outcome: "", _unknownFields: {} };
+}
+
+export const PublishResponse: MessageFns<PublishResponse> = {
+  encode(message: PublishResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.mark !== "") {
+      writer.uint32(10).string(message.mark);
+    }
+    if (message.outcome !== "") {
+      writer.uint32(18).string(message.outcome);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PublishResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePublishResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.mark = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.outcome = reader.string();
             continue;
           }
         }

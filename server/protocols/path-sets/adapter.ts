@@ -4,6 +4,8 @@
 //   GET ?inlined=BYTES  the same, with a predicted result and small blobs up to that size
 //   GET ?find=MESSAGE   the first result of a FindResultRequest, in base64url, that is stored
 //   PUT ?set=SHA256     adds a path set, which must be stored as a blob
+//   PUT ?publish=KEY[&set=SHA256][&first=1]
+//                       stores a result with its small blobs, and then adds the set
 //
 // Finding is a GET, because proxies and read-only mirrors pass on nothing else.
 import { parseHash } from '../../../core/digest.ts';
@@ -12,10 +14,14 @@ import { parseRequestedNamespace } from '../../../core/namespace.ts';
 import { PATH_SETS_PATH } from '../../../core/path-set.ts';
 import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
 import { FIND_RESULT } from '../../../core/request-shapes.ts';
+import type { Requirement } from '../../access/rights.ts';
 import { CONTENT_ERRORS } from '../../http/error-response.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { receiveWhole } from '../../http/upload.ts';
 import { type Adapter, methodNotAllowed, type RequestTarget } from '../shared/adapter.ts';
 import { announcement } from './announcement.ts';
 import { addPathSet, findResult, GET_SETS, type ListName, listPathSets, PUT_SET } from './lists.ts';
+import { PUBLISH, publish, takesPublications } from './publication.ts';
 
 const PROTOBUF = ['content-type', 'application/x-protobuf', 'cache-control', 'no-cache'];
 
@@ -24,9 +30,9 @@ export const pathSets: Adapter = {
   base: PATH_SETS_PATH,
   errors: CONTENT_ERRORS,
   async answer(exchange, target) {
-    exchange.authorize(exchange.method === 'PUT' ? PUT_SET : GET_SETS);
-    const name = parseName(target);
     const query = new URLSearchParams(target.query);
+    exchange.authorize(requirementOf(exchange.method, query));
+    const name = parseName(target);
     const find = query.get('find');
     switch (exchange.method) {
       case 'GET':
@@ -35,10 +41,14 @@ export const pathSets: Adapter = {
         const accepted = exchange.method === 'HEAD' ? 0 : Number(query.get('inlined') ?? 0);
         const body = asked
           ? await findResult(exchange, name, asked)
-          : await listPathSets(exchange, name, accepted);
+          : await listPathSets(exchange, name, {
+              accepted,
+              takesPublications: takesPublications(exchange),
+            });
         return exchange.answer(200, [...PROTOBUF, ...announcement(exchange)], body);
       }
       case 'PUT':
+        if (query.has('publish')) return answerPublication(exchange, name, query);
         await addPathSet(exchange, name, parseHash(query.get('set') ?? ''));
         return exchange.answerStored([]);
       default:
@@ -46,6 +56,22 @@ export const pathSets: Adapter = {
     }
   },
 };
+
+function requirementOf(method: string, query: URLSearchParams): Requirement {
+  if (method !== 'PUT') return GET_SETS;
+  return query.has('publish') ? PUBLISH : PUT_SET;
+}
+
+async function answerPublication(exchange: Exchange, name: ListName, query: URLSearchParams): Promise<void> {
+  const set = query.get('set');
+  const publication = {
+    result: parseHash(query.get('publish') ?? ''),
+    set: set === null ? undefined : parseHash(set),
+    isFirst: query.get('first') === '1',
+  };
+  const body = await receiveWhole(exchange, exchange.server.limits.maxBatchBytes);
+  return exchange.answer(200, PROTOBUF, await publish(exchange, name, publication, body));
+}
 
 function parseName({ path }: RequestTarget): ListName {
   const slash = path.lastIndexOf('/');

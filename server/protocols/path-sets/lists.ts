@@ -39,14 +39,21 @@ export interface ListName {
 export const GET_SETS = all('results:read', 'blobs:read');
 export const PUT_SET = all('results:write');
 
+export interface ListOptions {
+  /** How many bytes of a prediction the client accepts. */
+  readonly accepted: number;
+  /** The client may publish in one request. */
+  readonly takesPublications: boolean;
+}
+
 /**
  * An encoded ListPathSetsResponse. Empty if there are no sets. All sets of the own namespace come first, then
- * all of the next one that the identity reads. `accepted`: how many bytes of a prediction the client accepts.
+ * all of the next one that the identity reads.
  */
 export async function listPathSets(
   request: RequestContext,
   { namespace, key }: ListName,
-  accepted: number,
+  { accepted, takesPublications }: ListOptions,
 ): Promise<Buffer> {
   const {
     store,
@@ -68,13 +75,26 @@ export async function listPathSets(
     sets.push(bytes);
   }
   metrics.lookedUp('path-sets', sets.length > 0);
-  /* A client that gets no set looks nothing up. */
-  if (sets.length === 0) request.lookedUp('ac', 'assay', false, { namespace, key });
-  const prediction = expected && (await predict(request, { namespace, key }, expected, accepted));
-  const message = ListPathSetsResponse.encode({ mark: LIST_MARK, sets, ...(prediction ?? NO_PREDICTION) });
-  const answer = Buffer.from(message.finish());
+  const hasSets = sets.length > 0;
+  const prediction = await predict(request, { namespace, key }, hasSets ? expected : key, accepted);
+  const isMiss = !hasSets && accepted > 0 && prediction === 'not stored';
+  /* A client of an older version that gets no set asks for the action's own key, which is counted there. */
+  if (isMiss) request.lookedUp('ac', 'assay', false, { namespace, key });
+  const predicted = typeof prediction === 'string' ? NO_PREDICTION : prediction;
+  const list = { mark: LIST_MARK, sets, takesPublications, isMiss, ...predicted };
+  const answer = Buffer.from(ListPathSetsResponse.encode(list).finish());
   metrics.sent(answer.length);
   return answer;
+}
+
+/** False if no list that the identity reads has a set. */
+export async function hasPathSets(
+  { store }: RequestContext,
+  { namespace, key }: ListName,
+): Promise<boolean> {
+  for await (const { bytes } of store.results.everywhere(listAddress(namespace, key)))
+    if (decodeList(bytes).length > 0) return true;
+  return false;
 }
 
 type Prediction = Pick<ListPathSetsResponse, 'predicted' | 'answer'>;
@@ -83,18 +103,19 @@ const NO_PREDICTION: Prediction = { predicted: '', answer: Buffer.alloc(0) };
 
 /**
  * The result that the first set led to when it was recorded, which saves the client the second request. It is
- * counted as a hit: a client that uses it does not ask again. Undefined if it is not stored, or too large.
+ * counted as a hit: a client that uses it does not ask again.
  */
 async function predict(
   request: RequestContext,
   { namespace, key }: ListName,
-  expected: Hash,
+  expected: Hash | undefined,
   accepted: number,
-): Promise<Prediction | undefined> {
+): Promise<Prediction | 'not stored' | 'not sent'> {
   const { inlinedBlobsBytes } = request.server.limits;
-  if (!(accepted > 0)) return undefined;
+  if (!(accepted > 0) || !expected) return 'not sent';
   const result = await request.store.results.get({ namespace, key: expected });
-  if (!result || result.bytes.length > Math.min(accepted, inlinedBlobsBytes)) return undefined;
+  if (!result) return 'not stored';
+  if (result.bytes.length > Math.min(accepted, inlinedBlobsBytes)) return 'not sent';
   request.lookedUp('ac', 'assay', true, { namespace, key });
   const blobs = await selectBlobs(request, result.bytes, accepted);
   return { predicted: expected, answer: appendBlobs({ result: result.bytes, blobs }) };

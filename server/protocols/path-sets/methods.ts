@@ -11,12 +11,12 @@ import {
 import { FIND_RESULT, FLAT } from '../../../core/request-shapes.ts';
 import { type Methods, service, singleRequest } from '../../grpc/method.ts';
 import { announcement } from './announcement.ts';
-import { addPathSet, findResult, GET_SETS, type ListName, listPathSets, PUT_SET } from './lists.ts';
+import { addPathSet, findResult, GET_SETS, type ListName, type ListOptions, listPathSets, PUT_SET } from './lists.ts';
 
 const NOTHING = new Uint8Array(0);
 
 const list = singleRequest(ListPathSetsRequest, FLAT, async (request, call) => {
-  call.answer(await listPathSets(call, nameOf(request), request.inlinedBytes), announcement(call));
+  call.answer(await listPathSets(call, nameOf(request), optionsOf(request)), announcement(call));
 });
 
 const find = singleRequest(FindResultRequest, FIND_RESULT, async (request, call) => {
@@ -33,6 +33,11 @@ export const pathSetMethods: Methods = service(PATH_SETS_SERVICE, {
   Find: [GET_SETS, find],
   Add: [PUT_SET, add],
 });
+
+/** Blobs already come in batches over gRPC, so there is no method for publications. */
+function optionsOf({ inlinedBytes }: ListPathSetsRequest): ListOptions {
+  return { accepted: inlinedBytes, takesPublications: false };
+}
 
 function nameOf({ instanceName, key }: { instanceName: string; key: string }): ListName {
   return { namespace: parseRequestedNamespace(instanceName), key: parseHash(key) };

@@ -18,6 +18,8 @@ const newRemote = (): Remote => ({
   putResult: async () => 'stored',
   getBlobs: async () => {},
   putBlobs: async () => {},
+  takesPublications: false,
+  publish: async () => 'stored',
   listPathSets: async () => undefined,
   findResult: async () => undefined,
   addPathSet: async () => false,

@@ -43,6 +43,8 @@ function remoteThat(puts: Remote['putResult']): Remote {
     },
     takesWrites: true,
     takesReports: false,
+    takesPublications: false,
+    publish: async () => 'stored',
     giveUp() {
       usable = false;
     },
@@ -66,6 +68,7 @@ function uploadsTo(remote: Remote) {
       unshared,
       (event) => events.push(event),
       () => '',
+      false,
     );
   return { uploads, add, events };
 }

@@ -186,6 +186,19 @@ describe('the result that the first set led to', () => {
     expect(await hits()).toBe(2);
   });
 
+  test('without sets is that of the action itself, or the list says that there is none', async () => {
+    const server = await testServer();
+    const isMiss = async (query: string) =>
+      ListPathSetsResponse.decode((await ask(`${server.url}${URL_OF_LIST}${query}`)).body).isMiss;
+    expect([await isMiss(''), await isMiss('?inlined=10000')]).toEqual([false, true]);
+    await storeResult(server, 'own', KEY);
+    expect(await predicted(server)).toMatchObject({ key: KEY, blobs: ['output of own'] });
+    expect(await isMiss('?inlined=10000')).toBe(false);
+    await add(server, setOf('a'));
+    expect(await predicted(server)).toEqual(NOTHING_PREDICTED);
+    expect(await isMiss('?inlined=10000')).toBe(false);
+  });
+
   test('comes over gRPC, too', async () => {
     const server = await testServer();
     await add(server, setOf('a'));

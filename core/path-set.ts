@@ -59,10 +59,16 @@ export type PathSet = readonly ObservedPath[];
 /** The current state of a path, in the form of `ObservedPath.state`. */
 export type StateOf = (path: ObservedPath) => string;
 
+/** A run encodes one set several times: for its blob, for its slot and for the remote. */
+const encodings = new WeakMap<PathSet, Uint8Array>();
+
 export function encodePathSet(set: PathSet): Uint8Array {
-  return PathSetMessage.encode({
-    paths: set.map((seen) => ({ ...seen, without: [...seen.without] })),
-  }).finish();
+  const known = encodings.get(set);
+  if (known) return known;
+  const paths = set.map((seen) => ({ ...seen, without: [...seen.without] }));
+  const bytes = PathSetMessage.encode({ paths }).finish();
+  encodings.set(set, bytes);
+  return bytes;
 }
 
 export function decodePathSet(bytes: Uint8Array): PathSet {

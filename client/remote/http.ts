@@ -180,6 +180,10 @@ class HttpRemote implements Remote {
     });
   }
 
+  inlinedBlob(hash: Hash): Buffer | undefined {
+    return this.#inlinedBlobs.peek(hash);
+  }
+
   async getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
     await concurrently(digests, REMOTE.concurrency, async (digest) => {
       const content = this.#inlinedBlobs.take(digest.hash) ?? (await this.#getBlob(digest));

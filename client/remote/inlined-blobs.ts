@@ -19,6 +19,11 @@ export class InlinedBlobs {
     return result;
   }
 
+  /** The blob as it came, without taking it. */
+  peek(hash: Hash): Buffer | undefined {
+    return this.#blobs.get(hash);
+  }
+
   take(hash: Hash): Buffer | undefined {
     const bytes = this.#blobs.get(hash);
     this.#forget(hash);

@@ -22,6 +22,8 @@ export interface Remote {
   namespaceOf(key: Hash): string | undefined;
   /** `diverged`: the server had another result first and keeps it. Only an Assay server reports this. */
   putResult(key: Digest, result: Uint8Array): Promise<'stored' | 'diverged'>;
+  /** A blob that came with a result and that `getBlobs` has not passed on yet. It is not verified. */
+  inlinedBlob(hash: Hash): Buffer | undefined;
   /** Passes each blob to `keep`, several at a time. A missing blob is a fault; an error of `keep` is not. */
   getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void>;
   /**

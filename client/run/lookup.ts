@@ -26,7 +26,7 @@ import { addPathSet, type Candidate, candidates, remoteCandidates } from '../pat
 import { remembering } from '../path-sets/remembered-states.ts';
 import { States } from '../path-sets/states.ts';
 import { localPathSets, remotePathSets } from '../path-sets/storage.ts';
-import { fetchContent } from '../remote/fetch-content.ts';
+import { fetchContent, type ReadTree } from '../remote/fetch-content.ts';
 import { handleFault, type Remote, RemoteFault } from '../remote/remote.ts';
 import type { Report } from '../terminal/events.ts';
 import { localRefusal, remoteRefusal } from './acceptance.ts';
@@ -329,20 +329,27 @@ async function fetchHit(
   const { store, report } = sides;
   const { keepAction } = await import('./publish.ts');
   // The next miss is compared with this action, so the local store needs a copy of it.
-  const kept = keepAction(action, store);
-  const fetched = await fetchResult(candidate, action, sides);
+  const kept = keepAction(action, store, set);
+  const addSet = async () => {
+    await kept;
+    if (set) await addPathSet(action.key.hash, set, localPathSets(store), stateOf);
+  };
+  const fetched = await fetchResult(candidate, action, addSet, sides);
   await kept;
   if (!fetched) return undefined;
-  if (set) await addPathSet(action.key.hash, set, localPathSets(store), stateOf);
   // Another process was first, and its result stays.
   if (fetched === 'superseded') return storedHit(key.hash, action.request, store, report);
   return hitOf(fetched, action.request, store.blobs);
 }
 
-/** Undefined unless the result and all its blobs are now in the local store. */
+/**
+ * Undefined unless the result and all its blobs are now in the local store. `addSet` stores the path set that
+ * leads to the result, together with it: a set without a result is a miss.
+ */
 async function fetchResult(
   { key, result: received }: Candidate,
   action: KeyedAction,
+  addSet: () => Promise<void>,
   { store, remote, report }: Sides,
 ): Promise<CheckedResult | 'superseded' | undefined> {
   try {
@@ -351,12 +358,13 @@ async function fetchResult(
     const result = decodeResult(bytes);
     checkBeforeFetching(result, action.request);
     let outputs: readonly Output[] = [];
-    const judge = async () => {
-      outputs = await outputsOf(result, action.request, store.blobs);
+    const judge = async (readTree: ReadTree) => {
+      outputs = await outputsNamedBy(result, action.request.workingDirectory, readTree);
       checkOutputs(outputs, action.request);
     };
     await fetchContent(result, store.blobs, remote, report, judge, durationOf(result) || undefined);
-    const outcome = await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, bytes);
+    const put = store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, bytes);
+    const [outcome] = await Promise.all([put, addSet()]);
     return outcome === 'stored' ? { bytes, result, outputs } : 'superseded';
   } catch (error) {
     reportFault(error, { store, remote, report });

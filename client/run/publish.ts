@@ -104,10 +104,13 @@ async function findAddress(
   return { key };
 }
 
-/** Stores an action without a result, so that the next miss can be compared with it. Errors are ignored. */
-export async function keepAction(action: KeyedAction, store: Store): Promise<void> {
+/**
+ * Stores an action without a result, so that the next miss can be compared with it. `set`: also the blob of
+ * this path set. Errors are ignored.
+ */
+export async function keepAction(action: KeyedAction, store: Store, set?: PathSet): Promise<void> {
   try {
-    await putLocally(actionBlobs(action), store.blobs);
+    await putLocally(actionBlobs(action, set), store.blobs);
   } catch {
     // Its inputs are gone, or the store is full.
   }

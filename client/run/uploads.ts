@@ -70,8 +70,7 @@ export class Uploads {
     const fresh = outbox
       .entries()
       .filter(({ key: { hash } }) => !this.#shared.has(hash) && !this.#left.has(hash));
-    for (const unshared of fresh)
-      this.#take({ unshared, report, stateOf: unknownState, isFirst: false });
+    for (const unshared of fresh) this.#take({ unshared, report, stateOf: unknownState, isFirst: false });
     return fresh.length;
   }
 

@@ -6,11 +6,12 @@ import type { Namespace } from '../../core/namespace.ts';
 import type { RelPath } from '../../core/path.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult, emptyResult } from '../../core/result.ts';
+import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Store } from '../../store/store.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import type { Output } from '../outputs/outputs.ts';
 import { restoreOutputs } from '../outputs/restore.ts';
-import { fetchContent } from '../remote/fetch-content.ts';
+import { fetchContent, type ReadTree } from '../remote/fetch-content.ts';
 import type { RemoteLabels } from '../remote/labels.ts';
 import { handleFault, type Remote, RemoteFault } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
@@ -252,14 +253,18 @@ export class SnapshotStore {
     const bytes = await away?.remote.getResult(key);
     if (!away || !bytes) return undefined;
     const { blobs } = this.#store;
-    await fetchContent(decodeResult(bytes), blobs, away.remote, this.#report, () => this.#outputsIn(bytes));
+    const judge = (readTree: ReadTree) => this.#outputsIn(bytes, readTree);
+    await fetchContent(decodeResult(bytes), blobs, away.remote, this.#report, judge);
     await this.#store.results.put(this.#address(key), bytes, { replace: true });
     await this.#store.labels.put({ namespace: this.#namespace, label }, key.hash);
     return bytes;
   }
 
-  async #outputsIn(bytes: Uint8Array): Promise<Output[]> {
-    const outputs = await outputsIn(bytes, this.#store.blobs);
+  async #outputsIn(
+    bytes: Uint8Array,
+    readTree: ReadTree = ({ hash }) => readBlob(hash, this.#store.blobs),
+  ): Promise<Output[]> {
+    const outputs = await outputsIn(bytes, readTree);
     const named = outputs.map(({ path }) => path).sort();
     if (outputs.length > 0 && !this.#fits(named)) {
       throw new AssayError(

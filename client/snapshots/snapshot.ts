@@ -5,11 +5,10 @@ import { AssayError } from '../../core/errors.ts';
 import { isWithin, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../core/result.ts';
-import { readBlob } from '../../store/shared/read-blob.ts';
-import type { Blobs } from '../../store/store.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
 import { type Output, outputsNamedBy, whyUnfit } from '../outputs/outputs.ts';
+import type { ReadTree } from '../remote/fetch-content.ts';
 
 export interface Snapshot {
   /** An encoded ActionResult. */
@@ -70,10 +69,10 @@ interface Timestamp {
  * The outputs that a restore would write. A snapshot may come from anybody with write access, so paths that
  * leave the root are refused.
  */
-export async function outputsIn(bytes: Uint8Array, blobs: Blobs): Promise<Output[]> {
+export async function outputsIn(bytes: Uint8Array, readTree: ReadTree): Promise<Output[]> {
   const result = decodeResult(bytes);
   for (const path of pathsIn(result)) refuseRoot(parseRelPath(path));
-  const outputs = await outputsNamedBy(result, ROOT, ({ hash }) => readBlob(hash, blobs));
+  const outputs = await outputsNamedBy(result, ROOT, readTree);
   for (const output of outputs) {
     const why = whyUnfit(output);
     if (why !== undefined) throw unfit(why);

@@ -123,6 +123,10 @@ class GrpcRemote implements Remote {
     return true;
   }
 
+  inlinedBlob(hash: Hash): Buffer | undefined {
+    return this.#inlinedBlobs.peek(hash);
+  }
+
   async getBlobs(digests: readonly Digest[], keep: KeepBlob): Promise<void> {
     const others: Digest[] = [];
     for (const digest of digests) {

@@ -127,7 +127,7 @@ export interface ListPathSetsResponse {
   mark: string;
   /** Each is an encoded PathSet. The most recently used comes first. */
   sets: Buffer[];
-  /** The client may send a result, its small blobs and its path set in one request over HTTP. */
+  /** A client that may write can send a result, its small blobs and its path set in one request over HTTP. */
   takesPublications: boolean;
   /** The server has no result of the action, neither behind a set nor under its own key. Only with inlined_bytes. */
   isMiss: boolean;

@@ -21,7 +21,7 @@ import { receiveWhole } from '../../http/upload.ts';
 import { type Adapter, methodNotAllowed, type RequestTarget } from '../shared/adapter.ts';
 import { announcement } from './announcement.ts';
 import { addPathSet, findResult, GET_SETS, type ListName, listPathSets, PUT_SET } from './lists.ts';
-import { PUBLISH, publish, takesPublications } from './publication.ts';
+import { PUBLISH, publish } from './publication.ts';
 
 const PROTOBUF = ['content-type', 'application/x-protobuf', 'cache-control', 'no-cache'];
 
@@ -41,10 +41,7 @@ export const pathSets: Adapter = {
         const accepted = exchange.method === 'HEAD' ? 0 : Number(query.get('inlined') ?? 0);
         const body = asked
           ? await findResult(exchange, name, asked)
-          : await listPathSets(exchange, name, {
-              accepted,
-              takesPublications: takesPublications(exchange),
-            });
+          : await listPathSets(exchange, name, { accepted, takesPublications: true });
         return exchange.answer(200, [...PROTOBUF, ...announcement(exchange)], body);
       }
       case 'PUT':

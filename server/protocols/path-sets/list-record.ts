@@ -63,8 +63,7 @@ export function withFirst(
   maxEntries: number,
 ): ListEntry[] | undefined {
   const [first] = entries;
-  const isSame =
-    first?.id === entry.id && first.set.hash === entry.set.hash && first.result === entry.result;
+  const isSame = first?.id === entry.id && first.set.hash === entry.set.hash && first.result === entry.result;
   if (isSame) return undefined;
   return [entry, ...entries.filter(({ id }) => id !== entry.id)].slice(0, maxEntries);
 }

@@ -42,7 +42,7 @@ export const PUT_SET = all('results:write');
 export interface ListOptions {
   /** How many bytes of a prediction the client accepts. */
   readonly accepted: number;
-  /** The client may publish in one request. */
+  /** The server takes a publication in one request, from a client that may write. */
   readonly takesPublications: boolean;
 }
 
@@ -88,10 +88,7 @@ export async function listPathSets(
 }
 
 /** False if no list that the identity reads has a set. */
-export async function hasPathSets(
-  { store }: RequestContext,
-  { namespace, key }: ListName,
-): Promise<boolean> {
+export async function hasPathSets({ store }: RequestContext, { namespace, key }: ListName): Promise<boolean> {
   for await (const { bytes } of store.results.everywhere(listAddress(namespace, key)))
     if (decodeList(bytes).length > 0) return true;
   return false;
@@ -178,8 +175,7 @@ export async function findResult(
   for (const { set, key } of parsed) {
     const result = await store.results.get({ namespace: name.namespace, key });
     if (!result) continue;
-    if (!afterPrediction)
-      request.lookedUp('ac', 'assay', true, { namespace: name.namespace, key: name.key });
+    if (!afterPrediction) request.lookedUp('ac', 'assay', true, { namespace: name.namespace, key: name.key });
     markUsed(request, name, set);
     const blobs = await selectBlobs(request, result.bytes, inlinedBytes);
     const answer = appendBlobs({ result: result.bytes, blobs });

@@ -11,7 +11,15 @@ import {
 import { FIND_RESULT, FLAT } from '../../../core/request-shapes.ts';
 import { type Methods, service, singleRequest } from '../../grpc/method.ts';
 import { announcement } from './announcement.ts';
-import { addPathSet, findResult, GET_SETS, type ListName, type ListOptions, listPathSets, PUT_SET } from './lists.ts';
+import {
+  addPathSet,
+  findResult,
+  GET_SETS,
+  type ListName,
+  type ListOptions,
+  listPathSets,
+  PUT_SET,
+} from './lists.ts';
 
 const NOTHING = new Uint8Array(0);
 

@@ -24,11 +24,6 @@ export interface Publication {
   readonly isFirst: boolean;
 }
 
-/** True if a client may publish in one request. */
-export function takesPublications({ store: { identity }, server }: RequestContext): boolean {
-  return !server.readOnly && PUBLISH.rights.every((right) => identity.rights.has(right));
-}
-
 /** An encoded PublishResponse. */
 export async function publish(
   request: RequestContext,

@@ -1,5 +1,7 @@
 // Valid HTTP requests for each address of the server. The keys are those that main has stored.
 // The matrix sends each of them with every method, and fails for an address that has none.
+import { digestOf } from '../../../core/digest.ts';
+import { appendBlobs, type InlinedBlob } from '../../../core/inlined-blobs.ts';
 import { PATH_SETS_PATH } from '../../../core/path-set.ts';
 import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
 import { contentBy, DIGESTS, KEY, PREDICTED, reportBy, resultBy, runBy } from './content.ts';
@@ -31,6 +33,14 @@ const find = FindResultRequest.encode({
   afterPrediction: false,
 }).finish();
 const FIND = Buffer.from(find).toString('base64url');
+
+/** The key of a result that comes in one request with its blobs. */
+const PUBLISHED = digestOf(Buffer.from('the key of a published result'));
+
+function blobBy(identity: string): InlinedBlob {
+  const bytes = contentBy(identity, 'a published blob');
+  return { hash: digestOf(bytes).hash, bytes };
+}
 
 const artifact = (path: string, more: Partial<HttpExample> = {}): HttpExample => ({
   path,
@@ -106,6 +116,10 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
     artifact(`${PATH_SETS_PATH}${KEY.hash}?set=${DIGESTS.pathSet.hash}`, { body: () => '' }),
     { path: `${PATH_SETS_PATH}${KEY.hash}?find=${FIND}`, body: () => '' },
     { path: `${PATH_SETS_PATH}${KEY.hash}?inlined=100000`, body: () => '' },
+    {
+      path: `${PATH_SETS_PATH}${KEY.hash}?publish=${PUBLISHED.hash}&set=${DIGESTS.pathSet.hash}`,
+      body: (identity) => appendBlobs({ result: resultBy(identity), blobs: [blobBy(identity)] }),
+    },
   ],
   '/labels/v1/': labels('/labels/v1/some/team'),
   '/': [artifact('/bucket/at-root', { credential: 'signature' })],

@@ -1,6 +1,7 @@
 // Valid requests of every HTTP protocol of the server. Keys come from a small set, so that one request finds
 // what an earlier one stored.
 import { digestOf } from '../../../core/digest.ts';
+import { appendBlobs } from '../../../core/inlined-blobs.ts';
 import {
   CreateCacheEntryRequest,
   FinalizeCacheEntryUploadRequest,
@@ -100,6 +101,9 @@ export function httpTargets(random: Random): FuzzTarget[] {
     target('path-sets', () => {
       const path = `/path-sets/v1/team/${digits(64)}`;
       const candidates = [{ set: Buffer.alloc(8), result: Buffer.from(digits(64), 'hex') }];
+      const bytes = content();
+      const { hash } = digestOf(bytes);
+      const published = appendBlobs({ result: resultNaming(digestOf(bytes)), blobs: [{ hash, bytes }] });
       const find = FindResultRequest.encode({
         instanceName: '',
         key: '',
@@ -110,6 +114,7 @@ export function httpTargets(random: Random): FuzzTarget[] {
       return random.pick([
         request('PUT', `${path}?set=${digestOf(Buffer.alloc(0)).hash}`),
         request('PUT', `${path}?set=${digits(64)}`),
+        request('PUT', `${path}?publish=${digits(64)}&first=${random.below(2)}`, published),
         request('GET', `${path}?find=${Buffer.from(find.finish()).toString('base64url')}`),
         request('GET', `${path}${random.pick(['', '?inlined=1000', '?inlined=-1', '?inlined=x'])}`),
       ]);

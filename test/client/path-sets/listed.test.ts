@@ -229,7 +229,13 @@ async function liar(
   prediction: Prediction = { predicted: '', answer: Buffer.alloc(0) },
 ): Promise<{ url: string; found: number[] }> {
   const found: number[] = [];
-  const list = { mark: LIST_MARK, sets: sets.map((set) => Buffer.from(set)), takesPublications: false, isMiss: false, ...prediction };
+  const list = {
+    mark: LIST_MARK,
+    sets: sets.map((set) => Buffer.from(set)),
+    takesPublications: false,
+    isMiss: false,
+    ...prediction,
+  };
   const answer = Buffer.from(ListPathSetsResponse.encode(list).finish());
   const miss = { mark: FIND_MARK, result: '', answer: Buffer.alloc(0) };
   const server = createServer(async (incoming, response) => {

@@ -90,7 +90,7 @@ describe('a run does not wait long for a gRPC remote that sends', { timeout: 60_
   test.each<[string, Lies, string]>([
     [
       'many responses to one request',
-      { Find: (call) => endlessly(call, Buffer.alloc(0)) },
+      { List: (call) => endlessly(call, Buffer.alloc(0)) },
       'it sent more than one message in a unary response',
     ],
     [
@@ -127,7 +127,7 @@ describe('a run does not wait long for a gRPC remote that sends', { timeout: 60_
 
   test('an error with control characters, which are removed from the message', async () => {
     const url = await liar({
-      Find: (call) => refuse(call, GRPC_STATUS.INTERNAL, 'one\r\n::warning::two\x1b[2Jthree'),
+      Read: (call) => refuse(call, GRPC_STATUS.INTERNAL, 'one\r\n::warning::two\x1b[2Jthree'),
     });
     expectOrdinaryMiss(await build(url, 'two'), 'it answered INTERNAL: one ::warning::two [2Jthree');
   });

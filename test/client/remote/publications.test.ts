@@ -34,7 +34,9 @@ async function proxyTo(target: string, change: (list: ListPathSetsResponse) => L
     if (!got) throw new Error('no response');
     const body = await bodyOf(got);
     const isList = method === 'GET' && path.startsWith('/path-sets') && !path.includes('find=');
-    const sent = isList ? ListPathSetsResponse.encode(change(ListPathSetsResponse.decode(body))).finish() : body;
+    const sent = isList
+      ? ListPathSetsResponse.encode(change(ListPathSetsResponse.decode(body))).finish()
+      : body;
     answer.writeHead(got.statusCode ?? 500, { 'content-length': sent.length }).end(sent);
   });
   proxy.listen(0, '127.0.0.1');

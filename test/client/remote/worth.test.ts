@@ -20,6 +20,7 @@ const newRemote = (): Remote => ({
   putBlobs: async () => {},
   takesPublications: false,
   publish: async () => 'stored',
+  inlinedBlob: () => undefined,
   listPathSets: async () => undefined,
   findResult: async () => undefined,
   addPathSet: async () => false,

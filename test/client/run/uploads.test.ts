@@ -45,6 +45,7 @@ function remoteThat(puts: Remote['putResult']): Remote {
     takesReports: false,
     takesPublications: false,
     publish: async () => 'stored',
+    inlinedBlob: () => undefined,
     giveUp() {
       usable = false;
     },

@@ -10,7 +10,8 @@ export type Side = 'first' | 'second' | 'both';
 export type Content = Digest | Uint8Array;
 
 export type ByteDifference =
-  | { readonly offset: number }
+  /** `bytes`: the first EXCERPT_BYTES of each from the offset on, as hex. Empty for a content that ends there. */
+  | { readonly offset: number; readonly bytes: readonly [first: string, second: string] }
   /** A blob was evicted or is damaged. */
   | { readonly gone: Side }
   /** The budget is used up. */
@@ -48,9 +49,10 @@ async function compare(left: Reader, right: Reader, budget: ByteBudget): Promise
   for (;;) {
     const [a, b] = [await left.rest(), await right.rest()];
     const length = Math.min(a.length, b.length);
-    if (length === 0) return a.length === b.length ? undefined : { offset };
+    if (length === 0 && a.length === b.length) return undefined;
     const at = differingIndex(a, b, length);
-    if (at < length) return { offset: offset + at };
+    if (at < length || length === 0)
+      return { offset: offset + at, bytes: [await left.excerpt(at), await right.excerpt(at)] };
     offset += length;
     left.skip(length);
     right.skip(length);
@@ -89,6 +91,7 @@ async function find(blobs: Blobs, content: Content): Promise<Blob | undefined> {
 }
 
 const EMPTY = Buffer.alloc(0);
+const EXCERPT_BYTES = 16;
 
 /** The bytes of a blob from the current position on, chunk by chunk. */
 class Reader {
@@ -112,6 +115,20 @@ class Reader {
 
   skip(length: number): void {
     this.#rest = this.#rest.subarray(length);
+  }
+
+  /** From there on, across the end of a chunk. */
+  async excerpt(at: number): Promise<string> {
+    this.skip(at);
+    let text = '';
+    while (text.length < 2 * EXCERPT_BYTES) {
+      const rest = await this.rest();
+      if (rest.length === 0) break;
+      const piece = rest.subarray(0, EXCERPT_BYTES - text.length / 2);
+      text += piece.toString('hex');
+      this.skip(piece.length);
+    }
+    return text;
   }
 
   async close(): Promise<void> {

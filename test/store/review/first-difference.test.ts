@@ -33,12 +33,20 @@ const files = async (texts: Readonly<Record<string, string>>) => ({
   outputFiles: await Promise.all(Object.entries(texts).map(([path, text]) => file(path, text))),
 });
 
+const hex = (text: string) => Buffer.from(text).toString('hex');
+
 describe('files', () => {
   test('the first by path, whatever the order in the results, and its first differing byte', async () => {
     const first = await files({ z: 'same', 'b/c': 'hello world', a: 'same', d: 'also other' });
     const second = await files({ d: 'other', a: 'same', 'b/c': 'hello World', z: 'same' });
     expect(await compare(first, second)).toEqual({
-      output: { path: 'b/c', how: 'content', sizes: [11, 11], offset: 6 },
+      output: {
+        path: 'b/c',
+        how: 'content',
+        sizes: [11, 11],
+        offset: 6,
+        bytes: [hex('world'), hex('World')],
+      },
     });
     expect(await compare(first, first)).toEqual({});
   });
@@ -51,7 +59,9 @@ describe('files', () => {
     ['abc', 'abx', 2],
   ])('%j and %j differ at %d', async (a, b, offset) => {
     const found = await compare(await files({ out: a }), await files({ out: b }));
-    expect(found.output).toMatchObject({ path: 'out', how: 'content', sizes: [a.length, b.length], offset });
+    const bytes = [hex(a.slice(offset)), hex(b.slice(offset))];
+    const sizes = [a.length, b.length];
+    expect(found.output).toEqual({ path: 'out', how: 'content', sizes, offset, bytes });
   });
 
   test('a file that only one of them has', async () => {
@@ -128,7 +138,7 @@ describe('folders', () => {
     const first = await tree(['a/b/c/deep.js', 'var x = 1'], ['a/b/same.js', 'same'], ['z.js', '1']);
     const second = await tree(['a/b/c/deep.js', 'var x = 2'], ['a/b/same.js', 'same'], ['z.js', '2']);
     expect(await compare(first, second)).toEqual({
-      output: { path: 'dist/a/b/c/deep.js', how: 'content', sizes: [9, 9], offset: 8 },
+      output: { path: 'dist/a/b/c/deep.js', how: 'content', sizes: [9, 9], offset: 8, bytes: ['31', '32'] },
     });
   });
 
@@ -156,6 +166,7 @@ describe('folders', () => {
       how: 'content',
       sizes: [3, 3],
       offset: 0,
+      bytes: [hex('one'), hex('two')],
     });
   });
 
@@ -189,9 +200,11 @@ describe('logs', () => {
   test('in the result or in a blob, only if the outputs are equal', async () => {
     const raw = { stdoutRaw: Buffer.from('took 1 s'), stderrRaw: Buffer.from('x') };
     const digest = { stdoutDigest: toWire(await put('took 2 s')), stderrRaw: Buffer.from('x') };
-    expect(await compare(raw, digest)).toEqual({ log: { stream: 'stdout', offset: 5 } });
+    expect(await compare(raw, digest)).toEqual({
+      log: { stream: 'stdout', offset: 5, bytes: [hex('1 s'), hex('2 s')] },
+    });
     expect(await compare(raw, { ...raw, stderrRaw: Buffer.from('y') })).toEqual({
-      log: { stream: 'stderr', offset: 0 },
+      log: { stream: 'stderr', offset: 0, bytes: ['78', '79'] },
     });
     expect((await compare({ ...raw, ...(await files({ a: '1' })) }, digest)).log).toBeUndefined();
   });

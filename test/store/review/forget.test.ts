@@ -229,6 +229,8 @@ test('the work can be stopped, and run again', async () => {
   expect(await forgetAll({ namespace: main })).toMatchObject({ matched: 0 });
 });
 
+const HEX = /^[0-9a-f]{32}$/;
+
 describe('divergences', () => {
   const list = () =>
     Array.fromAsync(listDivergences(review, store.blobs, { isShown: () => true, withAddresses: true }));
@@ -245,7 +247,13 @@ describe('divergences', () => {
         first: { name: 'main', from: '192.0.2.1', protocol: 'ac', at: '2026-11-17T10:00:00.000Z' },
         second: { name: 'pull', from: '192.0.2.1', protocol: 'turbo', at: '2026-11-17T11:00:00.000Z' },
         difference: {
-          output: { path: 'out/0', how: 'content', sizes: [100, 100], offset: expect.any(Number) },
+          output: {
+            path: 'out/0',
+            how: 'content',
+            sizes: [100, 100],
+            offset: expect.any(Number),
+            bytes: [expect.stringMatching(HEX), expect.stringMatching(HEX)],
+          },
         },
       },
     ]);

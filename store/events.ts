@@ -18,12 +18,14 @@ export type StoreEvent =
   | { readonly type: 'replaced'; readonly address: ResultAddress }
   /**
    * The least recently used entries were removed to stay within the limit. `bytes`: content that was freed.
+   * `unusedMs`: how long the last of them had not been used, if the engine knows it.
    */
   | {
       readonly type: 'evicted';
       readonly results: number;
       readonly blobs: number;
       readonly bytes: number;
+      readonly unusedMs?: number;
     }
   /**
    * Index and folder differed. `strays`: files without an entry. `removed`: strays that were deleted. `lost`:

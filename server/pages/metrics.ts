@@ -95,6 +95,7 @@ export class Metrics {
     ['route'],
   );
 
+  #evictedUnusedMs: number | undefined;
   readonly #evicted = this.#counter('assay_evicted_total', 'Results, blobs and bytes evicted.', ['what']);
 
   readonly #orphans = this.#counter(
@@ -173,6 +174,11 @@ export class Metrics {
     return this.#evicted.cell('bytes').value;
   }
 
+  /** How long what was evicted last had not been used. Undefined if nothing was, or if that is not known. */
+  get evictedUnusedMs(): number | undefined {
+    return this.#evictedUnusedMs;
+  }
+
   /** Since the start. */
   get bytes(): { readonly received: number; readonly sent: number } {
     return { received: this.#received.value, sent: this.#sent.value };
@@ -197,6 +203,7 @@ export class Metrics {
     this.#evicted.cell('results').value += event.results;
     this.#evicted.cell('blobs').value += event.blobs;
     this.#evicted.cell('bytes').value += event.bytes;
+    this.#evictedUnusedMs = event.unusedMs;
   }
 
   get contentType(): string {

@@ -96,6 +96,13 @@ export class LogicalClock {
     return NO_TICK;
   }
 
+  /** How long ago a tick began. Undefined for one of another boot, and for one that is no longer kept. */
+  age(number: number): number | undefined {
+    const [tick] = this.#rows(1, number);
+    if (tick?.number !== number || tick.clock !== this.#uptime.name) return undefined;
+    return this.#uptime.now() - tick.began;
+  }
+
   #isCurrent(tick: Tick | undefined, now: number): boolean {
     const lengthMs = this.leaseMs / STORE.leaseTicks;
     return tick !== undefined && tick.clock === this.#uptime.name && now - tick.began < lengthMs;

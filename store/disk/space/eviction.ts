@@ -37,6 +37,12 @@ export interface Evicted {
   readonly bytes: number;
 }
 
+/** One commit of an eviction. */
+export interface EvictionStep extends Evicted {
+  /** How long the last of its entries had not been used, if that is known. */
+  readonly unusedMs?: number;
+}
+
 export const NOTHING_EVICTED: Evicted = { results: 0, blobs: 0, uploads: 0, bytes: 0 };
 
 export function sumOf(a: Evicted, b: Evicted): Evicted {
@@ -63,7 +69,7 @@ export class Eviction {
    * Undefined if everything is leased or the store is empty. Removes no more than `wantedBytes` need, and at
    * most `mostEntries` in one commit.
    */
-  async step(wantedBytes: number, mostEntries: number): Promise<Evicted | undefined> {
+  async step(wantedBytes: number, mostEntries: number): Promise<EvictionStep | undefined> {
     this.#index.refresh();
     const firstResult = this.#oldest(RESULT_AGE, 1)[0]?.tick ?? Number.POSITIVE_INFINITY;
     const firstBlob = this.#oldest(BLOB_AGE, 1)[0]?.tick ?? Number.POSITIVE_INFINITY;
@@ -130,17 +136,18 @@ export class Eviction {
     return this.#index.tables.table('ages');
   }
 
-  async #evictResults(rows: readonly Age[]): Promise<Evicted | undefined> {
+  async #evictResults(rows: readonly Age[]): Promise<EvictionStep | undefined> {
     if (rows.length === 0) return undefined;
     const removals = rows.map((age) => {
       const actual = this.#index.resultTick(age.key);
       if (actual === age.tick) return this.#index.removeResultIfUnused(age.key, age.tick);
       return this.#moveAgeRow(RESULT_AGE, age, actual);
     });
-    return { ...NOTHING_EVICTED, results: (await Promise.all(removals)).filter(Boolean).length };
+    const results = (await Promise.all(removals)).filter(Boolean).length;
+    return { ...NOTHING_EVICTED, results, ...this.#ageOf(rows) };
   }
 
-  async #evictBlobs(rows: readonly Age[], wantedBytes: number): Promise<Evicted | undefined> {
+  async #evictBlobs(rows: readonly Age[], wantedBytes: number): Promise<EvictionStep | undefined> {
     if (rows.length === 0) return undefined;
     let bytes = 0;
     const removals: Promise<number>[] = [];
@@ -155,7 +162,13 @@ export class Eviction {
       ...NOTHING_EVICTED,
       blobs: freed.filter((size) => size > 0).length,
       bytes: freed.reduce((sum, size) => sum + size, 0),
+      ...this.#ageOf(rows.slice(0, removals.length)),
     };
+  }
+
+  #ageOf(rows: readonly Age[]): Pick<EvictionStep, 'unusedMs'> {
+    const unusedMs = this.#clock.age(rows.at(-1)?.tick ?? 0);
+    return unusedMs === undefined ? {} : { unusedMs };
   }
 
   /** `takes`: the bytes of the content and its index rows. `removal` resolves to the freed content bytes. */

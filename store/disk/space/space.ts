@@ -291,8 +291,8 @@ export class Space {
       const excess = excessOf(this.#usage);
       const step = excess > 0 && !this.#isClosing ? await this.#eviction.step(excess, entries) : undefined;
       if (!step) break;
-      const { results, blobs, bytes } = step;
-      if (results + blobs > 0) this.#onEvent({ type: 'evicted', results, blobs, bytes });
+      const { uploads: _, ...removed } = step;
+      if (removed.results + removed.blobs > 0) this.#onEvent({ type: 'evicted', ...removed });
       evicted = sumOf(evicted, step);
       await this.#source.compact();
       await pauseAfter(performance.now() - began);

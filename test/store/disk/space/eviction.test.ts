@@ -84,6 +84,10 @@ describe('a full store', () => {
     expect(filesIn(machine.directory, 'files')).toEqual([]);
     const reported = machine.events.map((event) => (event.type === 'evicted' ? event.bytes : Number.NaN));
     expect(reported.reduce((sum, bytes) => sum + bytes, 0)).toBe(6 * MIB);
+    const ages = machine.events.map((event) => (event.type === 'evicted' ? event.unusedMs : undefined));
+    /* The first was written LONG and six steps ago, the last LONG and one. */
+    for (const age of ages) expect(age).toBeGreaterThanOrEqual(LONG);
+    for (const age of ages) expect(age).toBeLessThanOrEqual(LONG + (6 * LEASE) / 100);
   });
 
   test('S3: refuses a write while everything is leased, and accepts it when the leases end', async () => {

@@ -2,6 +2,7 @@
 // ../graph/command.ts.
 import { type CommandModule, type FlagTable, usage } from '../../core/cli/command.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
+import { ActionReport } from '../report/action-report.ts';
 import { Reporter } from '../run/reporter.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS, parseAction, RUN_FLAGS } from './action-flags.ts';
@@ -13,6 +14,7 @@ const flags = {
   ...RUN_FLAGS,
   force: GRAPH_FLAGS.force,
   verbose: GRAPH_FLAGS.verbose,
+  'no-report': GRAPH_FLAGS['no-report'],
   store: STORE_FLAGS.store,
   remote: {
     type: 'string',
@@ -88,15 +90,22 @@ export const runCommand: CommandModule = {
     const reporter = new Reporter(stderr, parsed.given('json'), parsed.given('verbose'));
     if (parsed.given('accept-marked'))
       reporter.report({ type: 'old-flag', flag: '--accept-marked', now: '--keep-unproven=shared' });
+    const caller = process.env;
+    const report = new ActionReport({ request, caller, began: Date.now() });
+    const isReported = !parsed.given('no-report') && caller.ASSAY_REPORT !== '0';
     const summary = await runUnlessUpToDate(request, {
-      storeFolder: storeFolder(parsed.text('store'), process.env),
-      remote: parsed.text('remote') ?? process.env.ASSAY_REMOTE,
-      token: process.env.ASSAY_TOKEN,
+      storeFolder: storeFolder(parsed.text('store'), caller),
+      remote: parsed.text('remote') ?? caller.ASSAY_REMOTE,
+      token: caller.ASSAY_TOKEN,
       force: parsed.given('force'),
-      caller: process.env,
+      caller,
       stdout: new SyncStream(1),
       stderr,
-      report: reporter.report,
+      report(event) {
+        reporter.report(event);
+        report.handle(event);
+      },
+      ...(isReported && { sendReport: (ran, target) => report.send(ran, target) }),
     });
     reporter.summary(summary);
     return summary.exitCode;

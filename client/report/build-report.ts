@@ -16,16 +16,22 @@ import { checkedOutCommit, placeOf } from '../run/run-origin.ts';
 import type { RecordedRun } from './recorder.ts';
 import { checkedOut } from './repository.ts';
 
+/** What is declared of a step. */
+type DeclaredStep = Pick<Step, 'id' | 'dependsOn' | 'env'>;
+
 export interface ReportedGraph {
   readonly workspace: string;
-  readonly steps: readonly Step[];
+  readonly steps: readonly DeclaredStep[];
   readonly caller: Variables;
 }
 
 /** Shortened until it is no larger than a server takes. */
 export function buildReport(
   recorded: RecordedRun,
-  summary: GraphSummary,
+  summary: Pick<
+    GraphSummary,
+    'elapsedMs' | 'exitCode' | 'interrupted' | 'bytesUp' | 'bytesDown' | 'warnings'
+  >,
   { workspace, steps, caller }: ReportedGraph,
 ): RunReport {
   const byName = new Map(steps.map((step) => [step.id, step]));
@@ -54,7 +60,11 @@ export function buildReport(
   return fitting(whole);
 }
 
-function reportedStep(end: StepEnd, recorded: RecordedRun, steps: ReadonlyMap<string, Step>): ReportedStep {
+function reportedStep(
+  end: StepEnd,
+  recorded: RecordedRun,
+  steps: ReadonlyMap<string, DeclaredStep>,
+): ReportedStep {
   const times = recorded.of(end.step);
   const declared = steps.get(end.step);
   const { outcome, key, exitCode, elapsedMs, commandMs, status, receipt, notPublished, diverged } = end;
@@ -89,7 +99,7 @@ function reportedStep(end: StepEnd, recorded: RecordedRun, steps: ReadonlyMap<st
     bytesDown: times.down,
     ...(notPublished !== undefined && { notKept: text(notPublished) }),
     ...(diverged && { diverged }),
-    variables: (declared?.env ?? []).slice(0, RUN_REPORT.maxVariables).map(name),
+    variables: (declared?.env ?? []).slice(0, RUN_REPORT.maxVariables).map(variableName),
   };
 }
 
@@ -101,6 +111,11 @@ function reasonOf({ outcome, reason, cause, replayed }: StepEnd): string {
   if (!cause || !SHOWING_VALUES.has(cause.kind)) return reason;
   if (cause.kind === 'command') return 'the command line changed';
   return `${cause.kind === 'variable' ? 'the variable' : 'the platform property'} ${cause.name ?? ''} changed`;
+}
+
+/** A declaration may set the value, too: NAME=VALUE. */
+function variableName(declaration: string): string {
+  return name(declaration.replace(/=.*$/s, ''));
 }
 
 function name(words: string): string {

@@ -40,6 +40,7 @@ export class Reporter {
     if (this.#json) this.#screen.write(`${JSON.stringify(this.#machineSummary(summary))}\n`);
     else this.#printSentence(summary);
     if (!this.#json && this.#verbose && summary.receipt) this.#say(receiptText(summary.receipt));
+    if (!this.#json && summary.page !== undefined) this.#screen.write(`assay: ${summary.page}\n`);
   }
 
   /** The line of a hit is short, and a hit has no time to find out the width of the terminal. */
@@ -50,7 +51,7 @@ export class Reporter {
 
   #machineSummary(summary: RunSummary): Record<string, unknown> {
     const { outcome, key, exitCode, status, reason, published, shared, outputsWritten } = summary;
-    const { commandMs, elapsedMs, diverged, receipt } = summary;
+    const { commandMs, elapsedMs, diverged, receipt, page } = summary;
     return {
       outcome,
       key,
@@ -64,6 +65,7 @@ export class Reporter {
       elapsedMs: Math.round(elapsedMs),
       ...(diverged && { diverged }),
       ...(receipt && { receipt }),
+      ...(page !== undefined && { page }),
       ...(this.#found.length > 0 && { findings: this.#found.map(findingJson) }),
       ...(this.#notPublished !== undefined && { notPublished: this.#notPublished }),
       warnings: this.#warnings,

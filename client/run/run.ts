@@ -58,6 +58,8 @@ export interface RunSummary {
   /** The duration of the command when it ran, and of this whole run. */
   readonly commandMs: number;
   readonly elapsedMs: number;
+  /** The address of the run's page, if a server took its report. */
+  readonly page?: string;
 }
 
 export async function run(request: RunRequest, context: RunContext): Promise<RunSummary> {

@@ -6,6 +6,7 @@ import { historyOf } from '../history/history.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
 import { hasOutbox } from '../local-store/outbox.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
+import type { ReportTarget } from '../report/send.ts';
 import type { RunContext } from '../run/context.ts';
 import { replay } from '../run/log.ts';
 import type { RunSummary } from '../run/run.ts';
@@ -18,6 +19,8 @@ export interface RunOptions
   readonly token?: string | undefined;
   /** Run the command whatever is stored (--force). */
   readonly force?: boolean | undefined;
+  /** Called at the end if this run asked a server that takes reports. Resolves to the address of the run's page. */
+  readonly sendReport?: (summary: RunSummary, target: ReportTarget) => Promise<string | undefined>;
 }
 
 export async function runUnlessUpToDate(request: RunRequest, options: RunOptions): Promise<RunSummary> {

@@ -19,7 +19,7 @@ export interface CachedRunOptions extends Omit<RunOptions, 'remote'> {
 
 export async function runWithCaches(
   request: RunRequest,
-  { storeFolder, remoteUrl, token, state, force = false, ...options }: CachedRunOptions,
+  { storeFolder, remoteUrl, token, state, force = false, sendReport, ...options }: CachedRunOptions,
 ): Promise<RunSummary> {
   const began = Date.now();
   const { workspace } = request;
@@ -31,19 +31,23 @@ export async function runWithCaches(
   };
   try {
     const context: RunContext = { ...options, cache, now: Date.now, onKeyed };
-    if (force) return await runForced(request, context);
-    const summary = await run(request, context);
-    const inPlace = action && cache.inPlace.of(action);
+    const summary = await (force ? runForced : run)(request, context);
+    const inPlace = action && !force ? cache.inPlace.of(action) : undefined;
     if (action && inPlace) state.record(action, inPlace, began);
-    return summary;
+    const remote = await cache.openedRemote();
+    if (!remoteUrl || !remote?.usable || !remote.takesReports) return summary;
+    const page = await sendReport?.(summary, { url: remoteUrl, token });
+    return page === undefined ? summary : { ...summary, page };
   } finally {
     await cache.close();
   }
 }
 
+const FORCED = { kind: 'forced' } as const;
+
 /** Runs the command whatever is stored, and compares its result with the stored one. Records no state. */
 async function runForced(request: RunRequest, context: RunContext): Promise<RunSummary> {
   const { storeOnly } = await import('../graph/cache-modes.ts');
   const summary = await run(request, { ...context, cache: storeOnly(context.cache), withoutState: true });
-  return { ...summary, reason: 'forced' };
+  return { ...summary, reason: 'forced', ...(summary.outcome === 'miss' && { cause: FORCED }) };
 }

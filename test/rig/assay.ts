@@ -74,6 +74,7 @@ export interface Summary {
   readonly status: 'declared' | 'observed' | 'unproven' | 'unwatched';
   readonly findings?: readonly { readonly kind: string; readonly path?: string }[];
   readonly notPublished?: string;
+  readonly page?: string;
   readonly receipt?: HitReceipt;
   readonly warnings: readonly string[];
 }

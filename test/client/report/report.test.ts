@@ -1,7 +1,9 @@
 // A run of steps reports itself to an Assay server that announces it: what the report has, what it never has,
 // and that nothing about it can change a run.
+import { rmSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Misses, Run, Runs } from '../../../server/dashboard/api/types.ts';
 import { Workshop } from '../../rig/assay.ts';
@@ -30,7 +32,7 @@ beforeEach(() => {
       command: 'cp in.txt out.txt',
       inputs: ['in.txt'],
       outputs: ['out.txt'],
-      env: ['API_KEY', 'LEVEL'],
+      env: ['API_KEY', 'LEVEL', 'MODE=declared-value'],
     },
     test: {
       command: 'wc -c out.txt > count',
@@ -87,7 +89,7 @@ test('a run prints the address of its page, which has its steps, times and names
       step: 'compile',
       outcome: 'miss',
       cause: { kind: 'first-run' },
-      variables: ['API_KEY', 'LEVEL'],
+      variables: ['API_KEY', 'LEVEL', 'MODE'],
       isStored: true,
     },
     { step: 'test', outcome: 'miss', needs: ['compile'], isStored: true },
@@ -121,7 +123,7 @@ test('a run prints the address of its page, which has its steps, times and names
     }),
   );
   expect(texts).toHaveLength(3);
-  for (const secret of ['topsecret1', 'one-value', 'other-value', 'user:pass', 'cp in.txt'])
+  for (const secret of ['topsecret1', 'one-value', 'other-value', 'declared-value', 'user:pass', 'cp in.txt'])
     expect(texts.join()).not.toContain(secret);
   const { causes } = await get<Misses>(server, 'misses');
   expect(causes[0]?.count).toBe(2);
@@ -139,6 +141,84 @@ test('the reason of a miss names a variable and not its values', async () => {
     why: 'the variable LEVEL changed',
     cause: { kind: 'variable', name: 'LEVEL' },
   });
+});
+
+describe('a run of one command', () => {
+  const command = [
+    '--input',
+    'in.txt',
+    '--output',
+    'out.txt',
+    '--env',
+    'API_KEY',
+    '--env',
+    'MODE=declared-value',
+  ];
+  const copy = [...command, '--', 'cp', 'in.txt', 'out.txt'];
+
+  test('is a run of one step, named by its program and outputs', async () => {
+    const server = await served();
+    const first = await shop.assay(['run', ...copy], { env: environment(server.url) });
+    expect(first.code).toBe(0);
+    const id = /^assay: (\S+)\/runs\/([0-9a-f]{32})$/.exec(lastLine(first.stderr) ?? '')?.[2];
+    const run = await get<Run>(server, `runs/${id}`);
+    expect(run).toMatchObject({
+      namespace: 'acme/web',
+      repository: 'git.example/acme/app',
+      branch: 'feature/<b>',
+      outcome: 'passed',
+      steps: 1,
+      misses: 1,
+      stepList: [
+        {
+          step: 'cp → out.txt',
+          outcome: 'miss',
+          variables: ['API_KEY', 'MODE'],
+          isStored: true,
+          isCritical: true,
+        },
+      ],
+    });
+    expect(run.bytesUp).toBeGreaterThan(0);
+    for (const secret of ['topsecret1', 'declared-value', 'cp in.txt'])
+      expect(JSON.stringify(run)).not.toContain(secret);
+
+    rmSync(join(shop.workspace, 'out.txt'));
+    const env = environment(server.url, { ASSAY_STORE: `${shop.folder}/other` });
+    const again = await shop.run(copy, { env });
+    expect(again.summary).toMatchObject({ outcome: 'hit-remote', page: expect.stringContaining('/runs/') });
+    const { runs } = await get<Runs>(server, 'runs');
+    expect(runs.map(({ hits, misses }) => [hits, misses])).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
+    const forced = await shop.run(['--force', ...copy], { env });
+    const page = new URL(String(forced.summary.page));
+    expect((await get<Run>(server, page.pathname.slice(1))).stepList).toMatchObject([
+      { outcome: 'miss', cause: { kind: 'forced' } },
+    ]);
+  });
+
+  test('that fails is reported as failed, and with --no-report as nothing', async () => {
+    const server = await served();
+    const failing = ['--input', 'in.txt', '--', 'false'];
+    const silent = await shop.assay(['run', '--no-report', ...failing], { env: environment(server.url) });
+    expect([silent.code, silent.stderr.includes('/runs/')]).toEqual([1, false]);
+    const failed = await shop.assay(['run', ...failing], { env: environment(server.url) });
+    expect(failed.code).toBe(1);
+    const { runs } = await get<Runs>(server, 'runs');
+    expect(runs).toMatchObject([{ outcome: 'failed', failed: 1, steps: 1 }]);
+  });
+});
+
+test('a run over gRPC reports to the same server', async () => {
+  const server = await served();
+  const env = environment(server.url.replace('http:', 'grpc:'));
+  const ran = await runSteps(shop, ['test'], { env });
+  expect(ran.outcomes).toEqual({ compile: 'miss', test: 'miss' });
+  const id = /^assay: (\S+)\/runs\/([0-9a-f]{32})$/.exec(lastLine(ran.stderr) ?? '');
+  expect(id?.[1]).toBe(server.url);
+  expect(await get<Run>(server, `runs/${id?.[2]}`)).toMatchObject({ namespace: 'acme/web', misses: 2 });
 });
 
 test('a failed run is reported as failed', async () => {

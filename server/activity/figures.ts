@@ -21,6 +21,12 @@ interface Slot {
 
 type Width = typeof MINUTE | typeof HOUR;
 
+interface Steps {
+  readonly from: number;
+  readonly to: number;
+  readonly stepMs: number;
+}
+
 export class Figures {
   readonly #process: string;
   readonly #now: () => number;
@@ -93,24 +99,43 @@ export class Figures {
     return `${this.#process}-${at / MINUTE}`;
   }
 
-  /** The counts of a period in steps, oldest first. `undefined` as namespaces: all of them. */
+  /**
+   * The counts of a period in steps, oldest first. `undefined` as namespaces: all of them. Steps below an hour
+   * are known for DASHBOARD.minutesKeptMs.
+   */
   async read(
     history: History,
     namespaces: readonly Namespace[] | undefined,
-    { from, to, stepMs }: { readonly from: number; readonly to: number; readonly stepMs: number },
+    { from, to, stepMs }: Steps,
   ): Promise<Counters[]> {
     const first = Math.floor(from / stepMs);
     const sums = Array.from({ length: Math.max(1, Math.ceil(to / stepMs) - first) }, () => new Counters());
-    const width = stepMs < HOUR || to - from <= 24 * HOUR ? MINUTE : HOUR;
-    const query = { kind: kindOf(width), namespaces, from: first * stepMs, to };
-    const own = new Set(this.#unstored(width).map(({ at }) => this.#id(at)));
-    for await (const { name, value } of documentsIn<StoredCounters>(history, query))
-      if (!own.has(name.id)) sums[Math.floor(name.at / stepMs) - first]?.add(Counters.from(value));
-    for (const { at, counters } of this.#unstored(width))
-      for (const [namespace, counts] of counters)
-        if (at >= query.from && at < to && (namespaces === undefined || namespaces.includes(namespace)))
-          sums[Math.floor(at / stepMs) - first]?.add(counts);
+    const add = (at: number, counts: Counters) => sums[Math.floor(at / stepMs) - first]?.add(counts);
+    for (const part of this.#parts({ from: first * stepMs, to, stepMs })) {
+      const query = { kind: kindOf(part.width), namespaces, from: part.from, to: part.to };
+      const unstored = this.#unstored(part.width);
+      const own = new Set(unstored.map(({ at }) => this.#id(at)));
+      for await (const { name, value } of documentsIn<StoredCounters>(history, query))
+        if (!own.has(name.id)) add(name.at, Counters.from(value));
+      for (const { at, counters } of unstored)
+        for (const [namespace, counts] of counters)
+          if (at >= part.from && at < part.to && (namespaces?.includes(namespace) ?? true)) add(at, counts);
+    }
     return sums;
+  }
+
+  /** Hours are fewer documents than minutes. The document of the current hour may lack its last minutes. */
+  #parts({
+    from,
+    to,
+    stepMs,
+  }: Steps): { readonly width: Width; readonly from: number; readonly to: number }[] {
+    if (stepMs < HOUR) return [{ width: MINUTE, from, to }];
+    const thisHour = Math.floor(this.#now() / HOUR) * HOUR;
+    return [
+      { width: HOUR, from, to: Math.min(to, thisHour) } as const,
+      { width: MINUTE, from: Math.max(from, thisHour), to } as const,
+    ].filter((part) => part.from < part.to);
   }
 
   /** Each slot once. The current minute is in no hour yet. */

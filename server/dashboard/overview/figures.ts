@@ -5,6 +5,7 @@ import type { Counters } from '../../activity/counters.ts';
 import { HOUR, MINUTE } from '../../activity/figures.ts';
 import { quantile } from '../../activity/latency.ts';
 import type { ServerContext } from '../../context.ts';
+import { DASHBOARD } from '../../limits.ts';
 import type { Figures, Totals } from '../api/types.ts';
 import type { Readable } from '../runs/runs.ts';
 
@@ -32,14 +33,15 @@ export function totalsOf(counters: readonly Counters[], isWhole: boolean): Total
   };
 }
 
-/** Minutes for three hours, ten minutes for a day, hours for more. */
+/** Minutes for three hours, ten minutes for a day, hours for more and for what is older than a day. */
 export async function figuresIn(
   { activity }: ServerContext,
   history: History,
   readable: Readable,
   { from, to }: Span,
 ): Promise<Figures> {
-  const stepMs = to - from <= 3 * HOUR ? MINUTE : to - from <= DAY ? 10 * MINUTE : HOUR;
+  const hasMinutes = to - from <= DAY && from >= Date.now() - DASHBOARD.minutesKeptMs;
+  const stepMs = !hasMinutes ? HOUR : to - from <= 3 * HOUR ? MINUTE : 10 * MINUTE;
   const first = Math.floor(from / stepMs) * stepMs;
   const counters = await activity.figures.read(history, readable, { from, to, stepMs });
   const points = counters.map((one, at) => {

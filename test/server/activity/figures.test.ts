@@ -38,6 +38,20 @@ test('counts of three minutes over the end of an hour are found by minute and by
   expect(hits(await restarted.read(history, undefined, hours)).slice(-2)).toEqual([90, 90]);
 });
 
+test('the same hours a week before are found by the hour, when their minutes are gone', async () => {
+  const history = memoryHistory();
+  const { clock, figures } = clocked('a');
+  figures.of(WEB).lookedUp('nx', true);
+  await figures.flush(history, true);
+  clock.now += 7 * 24 * HOUR;
+  await history.removeBefore('minute', clock.now - DASHBOARD.minutesKeptMs, 100);
+  figures.of(WEB).lookedUp('nx', false);
+  const day = (now: number) => ({ from: now - 11 * HOUR, to: now, stepMs: HOUR });
+  expect(sum(hits(await figures.read(history, undefined, day(clock.now - 7 * 24 * HOUR))))).toBe(1);
+  expect(sum(hits(await figures.read(history, undefined, day(clock.now))))).toBe(0);
+  expect(sum((await figures.read(history, undefined, day(clock.now))).map(({ misses }) => misses))).toBe(1);
+});
+
 test('two processes on one store add up, and namespaces are apart', async () => {
   const history = memoryHistory();
   const [one, two] = [clocked('a').figures, clocked('b').figures];

@@ -10,7 +10,8 @@ export const KEPT_MS: Readonly<Record<string, number>> = {
   run: DASHBOARD.keptMs,
   'run-details': DASHBOARD.keptMs,
   'run-lookups': DASHBOARD.keptMs,
-  misses: DASHBOARD.keptMs,
+  'miss-day': DASHBOARD.keptMs,
+  survey: DASHBOARD.keptMs,
   step: DASHBOARD.keptMs,
   denied: DASHBOARD.keptMs,
   hour: DASHBOARD.keptMs,
@@ -19,7 +20,7 @@ export const KEPT_MS: Readonly<Record<string, number>> = {
 };
 
 /** The largest first: what a full history loses. */
-const SHORTENED = ['run-lookups', 'run-details', 'misses', 'run'];
+const SHORTENED = ['run-lookups', 'run-details', 'miss-day', 'run'];
 const DAY = 24 * 60 * 60 * 1000;
 
 export interface Retention {

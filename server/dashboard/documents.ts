@@ -1,5 +1,6 @@
 // The documents of the dashboard in the store's history: JSON, compressed if that is worth it.
 // A document that can't be read counts as not there: no page fails because of it.
+import { setImmediate } from 'node:timers/promises';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Namespace } from '../../core/namespace.ts';
 import type { History, HistoryDocument, HistoryQuery } from '../../store/history.ts';
@@ -32,7 +33,7 @@ export function contentOf<T extends object>({ bytes }: HistoryDocument): T | und
   }
 }
 
-/** Every document of a period, newest first, read page by page. */
+/** Every document of a period, newest first, read page by page. Requests are served between two pages. */
 export async function* documentsIn<T extends object>(
   history: History,
   query: Omit<HistoryQuery, 'limit' | 'before'>,
@@ -44,6 +45,7 @@ export async function* documentsIn<T extends object>(
       if (value) yield { name, value };
     }
     if (position === undefined) return;
+    await setImmediate();
     before = position;
   }
 }

@@ -17,7 +17,14 @@ import type { Blobs, StoredResult } from '../../../store/store.ts';
 import type { ScopedStore } from '../../access/scoped-store.ts';
 import { DASHBOARD } from '../../limits.ts';
 import { decodeList, listAddress } from '../../protocols/path-sets/list-record.ts';
-import type { Action, ActionDifference, ActionResultDetails, FileRow, LogText } from '../api/types.ts';
+import type {
+  Action,
+  ActionDifference,
+  ActionResultDetails,
+  DivergenceRow,
+  FileRow,
+  LogText,
+} from '../api/types.ts';
 import { contentOf } from '../documents.ts';
 import { differencesWithin, sentenceOf } from '../runs/explain-misses.ts';
 import type { StoredDetails } from '../runs/run-documents.ts';
@@ -26,11 +33,17 @@ import type { StoredDetails } from '../runs/run-documents.ts';
 const SEARCHED_RUNS = 200;
 const LISTED_RUNS = 20;
 
+export interface WantedAction {
+  readonly key: Hash;
+  readonly namespace: string;
+  /** The second result of a key, if there is one. */
+  divergenceOf(resultKey: Hash): Promise<DivergenceRow | undefined>;
+}
+
 export async function showAction(
   store: ScopedStore,
   history: History,
-  key: Hash,
-  namespace: string,
+  { key, namespace, divergenceOf }: WantedAction,
 ): Promise<Action> {
   const { command, platform, inputRoot } = await unlessGone(() => readAction(key, store.blobs));
   const properties = [...platform].map(([name, value]) => ({ name, value }));
@@ -39,6 +52,8 @@ export async function showAction(
   await inputs.addBelow(inputRoot.hash, '', store.blobs);
   const found = await findResult(store, requestedIn(namespace, store), key);
   const where = (path: string) => [command.workingDirectory, path].filter(Boolean).join('/');
+  const divergence = found && (await divergenceOf(found.key));
+  const result = found && (await detailsOf(found, store.blobs, where));
   return {
     key,
     namespace,
@@ -52,7 +67,7 @@ export async function showAction(
     inputs: inputs.rows,
     moreInputs: inputs.more,
     declaredOutputs: command.outputPaths.map(where),
-    ...(found && { result: await detailsOf(found, store.blobs, where) }),
+    ...(result && { result: divergence ? { ...result, divergence } : result }),
     ...(await runsWith(history, store.readable, key)),
   };
 }
@@ -86,6 +101,8 @@ function requestedIn(namespace: string, store: ScopedStore): Namespace {
 }
 
 interface FoundResult {
+  /** Not the one of the action if the result depends on undeclared files. */
+  readonly key: Hash;
   readonly stored: StoredResult;
   readonly set: PathSet;
 }
@@ -97,14 +114,14 @@ async function findResult(
   key: Hash,
 ): Promise<FoundResult | undefined> {
   const direct = await store.results.get({ namespace, key });
-  if (direct) return { stored: direct, set: [] };
+  if (direct) return { key, stored: direct, set: [] };
   for await (const { bytes } of store.results.everywhere(listAddress(namespace, key))) {
     for (const { set: digest } of decodeList(bytes)) {
       const set = await pathSetAt(digest, store.blobs);
       if (!set) continue;
       const at = resultKey(key, set, ({ state }) => state);
       const stored = await store.results.get({ namespace, key: at.hash });
-      if (stored) return { stored, set };
+      if (stored) return { key: at.hash, stored, set };
     }
   }
   return undefined;

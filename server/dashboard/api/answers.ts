@@ -9,8 +9,9 @@ import type { ServerContext } from '../../context.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { DASHBOARD } from '../../limits.ts';
 import { compareActions, showAction } from '../actions/action.ts';
+import { type DivergenceReader, divergenceRow } from '../overview/divergence-row.ts';
 import { DAY, figuresIn } from '../overview/figures.ts';
-import { hermeticityAnswer } from '../overview/hermeticity.ts';
+import { hermeticityAnswer, readableDivergences } from '../overview/hermeticity.ts';
 import { nowAnswer } from '../overview/now.ts';
 import { setupAnswer } from '../overview/setup.ts';
 import { storageAnswer } from '../overview/storage.ts';
@@ -69,11 +70,15 @@ export function runs(exchange: Exchange, query: Partial<RunsQuery>): Promise<Run
 }
 
 export function run(exchange: Exchange, id: string): Promise<Run> {
-  const { store } = exchange;
+  const { isStored } = readerOf(exchange);
+  return showRun(historyOf(exchange), exchange.store.readable, id, isStored);
+}
+
+function readerOf({ store }: Exchange): DivergenceReader {
   const mayReadBlobs = store.identity.rights.has('blobs:read');
   const isStored = async (key: string) =>
     mayReadBlobs && isHash(key) && (await store.blobs.get(key)) !== undefined;
-  return showRun(historyOf(exchange), store.readable, id, isStored);
+  return { mayReadBlobs, isStored };
 }
 
 export function now(exchange: Exchange): Promise<Now> {
@@ -106,7 +111,8 @@ export async function hermeticity(exchange: Exchange, { days = 30 }: Period): Pr
   const to = Date.now();
   const from = to - Math.min(days, DASHBOARD.maxDays) * DAY;
   const surveyed = await surveyOf(server).read();
-  return hermeticityAnswer(historyOf(exchange), store.readable, { from, to }, surveyed);
+  const period = { from, to };
+  return hermeticityAnswer(historyOf(exchange), store.readable, period, surveyed, readerOf(exchange));
 }
 
 export async function storage(exchange: Exchange): Promise<Storage> {
@@ -125,8 +131,14 @@ export function setup(exchange: Exchange): Promise<Setup> {
   return setupAnswer(server, historyOf(exchange), store.readable, address);
 }
 
-export function action(exchange: Exchange, key: Hash, namespace = ''): Promise<Action> {
-  return showAction(exchange.store, historyOf(exchange), key, namespace);
+export async function action(exchange: Exchange, key: Hash, namespace = ''): Promise<Action> {
+  const { server, store } = exchange;
+  const divergences = readableDivergences(await surveyOf(server).read(0), store.readable);
+  const divergenceOf = async (resultKey: Hash) => {
+    const found = divergences.find((one) => one.key === resultKey);
+    return found && divergenceRow(found, readerOf(exchange));
+  };
+  return showAction(store, historyOf(exchange), { key, namespace, divergenceOf });
 }
 
 export function difference(exchange: Exchange, from: Hash, to: Hash): Promise<ActionDifference> {

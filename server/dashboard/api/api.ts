@@ -11,6 +11,7 @@ import { Reports } from '../runs/keep-report.ts';
 import * as answers from './answers.ts';
 import { type DescribedRoute, openApi } from './openapi.ts';
 import { REPORT_SCHEMA } from './report-schema.ts';
+import * as schemas from './schemas.ts';
 
 const READ = all('results:read');
 const READ_ACTION = all('results:read', 'blobs:read');
@@ -27,62 +28,21 @@ interface Route extends DescribedRoute {
 const ANY_NAME = '^.{0,500}$';
 const NUMBER = '^[1-9][0-9]{0,8}$';
 const KEY = '^[0-9a-f]{64}$';
+const DAY = '^\\d{4}-\\d{2}-\\d{2}$';
 const TIME = '^\\d{4}-\\d{2}-\\d{2}(T[\\d:.]{5,12}Z)?$';
-
-/** Of a row of the list, and of the run itself. */
-const RUN_FIELDS = {
-  id: 'string',
-  source: 'string',
-  tool: 'string',
-  'toolVersion?': 'string',
-  namespace: 'string',
-  identity: 'string',
-  startedAt: 'string',
-  elapsedMs: 'number',
-  outcome: 'string',
-  'repository?': 'string',
-  'branch?': 'string',
-  'commit?': 'string',
-  'job?': 'string',
-  'where?': 'string',
-  steps: 'number',
-  hits: 'number',
-  misses: 'number',
-  failed: 'number',
-  savedMs: 'number',
-  bytesUp: 'number',
-  bytesDown: 'number',
-  'jobs?': 'number',
-  'exitCode?': 'number',
-  warnings: 'array',
-  stepList: 'array',
-  criticalPath: 'array',
-  'previous?': 'object',
-  lookups: 'array',
-} as const;
 
 export const ROUTES: readonly Route[] = [
   {
     url: '/api/v1/now',
     summary: 'Health, today, warnings and the newest runs',
-    fields: {
-      at: 'string',
-      version: 'string',
-      health: 'object',
-      today: 'object',
-      weekBefore: 'object',
-      warnings: 'array',
-      tail: 'object',
-      figures: 'object',
-      newestRuns: 'array',
-    },
+    answers: schemas.NOW,
     needs: STATS,
     answer: (exchange) => answers.now(exchange),
   },
   {
     url: '/api/v1/tail',
     summary: 'The newest lookups and writes, after a position',
-    fields: { events: 'array', position: 'string' },
+    answers: schemas.TAIL,
     needs: STATS,
     query: { after: '^.{1,100}$' },
     answer: (exchange, { after }) => answers.tail(exchange, after),
@@ -90,7 +50,7 @@ export const ROUTES: readonly Route[] = [
   {
     url: '/api/v1/figures',
     summary: 'Counts over time',
-    fields: { stepMs: 'number', points: 'array' },
+    answers: schemas.FIGURES,
     needs: STATS,
     query: { from: TIME, to: TIME },
     answer: (exchange, { from, to }) =>
@@ -99,7 +59,7 @@ export const ROUTES: readonly Route[] = [
   {
     url: RUNS_PATH,
     summary: 'Runs, newest first',
-    fields: { runs: 'array', 'next?': 'string', choices: 'object' },
+    answers: schemas.RUNS,
     needs: READ,
     query: {
       repository: ANY_NAME,
@@ -108,6 +68,7 @@ export const ROUTES: readonly Route[] = [
       outcome: '^[a-z]{0,20}$',
       tool: ANY_NAME,
       namespace: ANY_NAME,
+      until: DAY,
       before: '^.{1,600}$',
       limit: NUMBER,
     },
@@ -117,22 +78,14 @@ export const ROUTES: readonly Route[] = [
   {
     url: `${RUNS_PATH}/:id`,
     summary: 'One run with its steps',
-    fields: RUN_FIELDS,
+    answers: schemas.RUN,
     needs: READ,
     answer: (exchange, _query, { id = '' }) => answers.run(exchange, id),
   },
   {
     url: '/api/v1/misses',
     summary: 'Causes of misses, ranked by the time that they cost',
-    fields: {
-      from: 'string',
-      to: 'string',
-      runs: 'number',
-      misses: 'number',
-      lostMs: 'number',
-      causes: 'array',
-      moreCauses: 'number',
-    },
+    answers: schemas.MISSES,
     needs: READ,
     query: { days: NUMBER },
     answer: (exchange, { days }) => answers.misses(exchange, numberIn('days', days)),
@@ -140,16 +93,7 @@ export const ROUTES: readonly Route[] = [
   {
     url: '/api/v1/hermeticity',
     summary: 'Steps by their evidence, findings and divergences',
-    fields: {
-      from: 'string',
-      to: 'string',
-      counts: 'object',
-      steps: 'array',
-      moreSteps: 'number',
-      findings: 'array',
-      divergences: 'array',
-      moreDivergences: 'boolean',
-    },
+    answers: schemas.HERMETICITY,
     needs: READ,
     query: { days: NUMBER },
     answer: (exchange, { days }) => answers.hermeticity(exchange, numberIn('days', days)),
@@ -157,44 +101,21 @@ export const ROUTES: readonly Route[] = [
   {
     url: '/api/v1/storage',
     summary: 'What fills the store, who writes, tokens and nodes',
-    fields: {
-      'store?': 'object',
-      'countedAt?': 'string',
-      teams: 'array',
-      tools: 'array',
-      namespaces: 'array',
-      deniedWrites: 'array',
-      tokens: 'array',
-      nodes: 'array',
-    },
+    answers: schemas.STORAGE,
     needs: STATS,
     answer: (exchange) => answers.storage(exchange),
   },
   {
     url: '/api/v1/setup',
     summary: 'What to write for each tool, and whether it was seen',
-    fields: { address: 'string', needsToken: 'boolean', tools: 'array' },
+    answers: schemas.SETUP,
     needs: STATS,
     answer: (exchange) => answers.setup(exchange),
   },
   {
     url: '/api/v1/actions/:key',
     summary: 'One action with its result',
-    fields: {
-      key: 'string',
-      namespace: 'string',
-      command: 'array',
-      workingDirectory: 'string',
-      variables: 'array',
-      platform: 'array',
-      tools: 'array',
-      inputs: 'array',
-      moreInputs: 'number',
-      declaredOutputs: 'array',
-      'result?': 'object',
-      runs: 'array',
-      others: 'array',
-    },
+    answers: schemas.ACTION,
     needs: READ_ACTION,
     query: { namespace: ANY_NAME },
     answer: async (exchange, { namespace }, { key = '' }) =>
@@ -203,7 +124,7 @@ export const ROUTES: readonly Route[] = [
   {
     url: '/api/v1/actions/:key/difference',
     summary: 'What differs between two actions',
-    fields: { from: 'string', to: 'string', differences: 'array' },
+    answers: schemas.DIFFERENCE,
     needs: READ_ACTION,
     query: { to: KEY },
     answer: async (exchange, { to = '' }, { key = '' }) =>

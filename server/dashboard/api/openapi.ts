@@ -1,9 +1,9 @@
 // The description of /api/v1 for programs: OpenAPI 3.1, made from the routes themselves.
-// An answer is described by its fields at the top; types.ts has the rest.
 import { RUNS_PATH } from '../../../core/metadata/run-report.ts';
 import { VERSION } from '../../../core/version.ts';
 import type { Requirement } from '../../access/rights.ts';
 import { REPORT_SCHEMA } from './report-schema.ts';
+import { REPORTED, type Shape, schemaOf } from './schemas.ts';
 
 export interface DescribedRoute {
   /** Of fastify: parameters begin with ":". */
@@ -11,11 +11,8 @@ export interface DescribedRoute {
   readonly needs: Requirement;
   readonly query?: Readonly<Record<string, string>>;
   readonly summary: string;
-  /** The fields of the answer with their JSON types. A field with "?" may be absent. */
-  readonly fields: Readonly<Record<string, JsonType>>;
+  readonly answers: Shape;
 }
-
-export type JsonType = 'string' | 'number' | 'boolean' | 'object' | 'array';
 
 export function openApi(routes: readonly DescribedRoute[]): object {
   const paths: Record<string, object> = {};
@@ -40,7 +37,7 @@ export function openApi(routes: readonly DescribedRoute[]): object {
   };
 }
 
-function operationOf({ url, needs, query = {}, summary, fields }: DescribedRoute): object {
+function operationOf({ url, needs, query = {}, summary, answers }: DescribedRoute): object {
   const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -58,7 +55,7 @@ function operationOf({ url, needs, query = {}, summary, fields }: DescribedRoute
     description: `Needs the rights ${needs.rights.join(', ')}.`,
     parameters: [...inPath, ...inQuery],
     responses: {
-      200: { description: 'The answer', content: { 'application/json': { schema: schemaOf(fields) } } },
+      200: { description: 'The answer', content: { 'application/json': { schema: schemaOf(answers) } } },
       ...REFUSALS,
     },
   };
@@ -70,15 +67,6 @@ const REFUSALS = {
   403: { description: 'The token lacks a right' },
   404: { description: 'There is no such thing, or the token may not see it' },
 };
-
-function schemaOf(fields: DescribedRoute['fields']): object {
-  const names = Object.entries(fields);
-  return {
-    type: 'object',
-    required: names.map(([name]) => name).filter((name) => !name.endsWith('?')),
-    properties: Object.fromEntries(names.map(([name, type]) => [name.replace(/\?$/, ''), { type }])),
-  };
-}
 
 function postAt(url: string): object {
   if (url !== RUNS_PATH) return {};
@@ -92,7 +80,7 @@ function postAt(url: string): object {
       responses: {
         201: {
           description: 'The run is kept',
-          content: { 'application/json': { schema: schemaOf({ id: 'string', url: 'string' }) } },
+          content: { 'application/json': { schema: schemaOf(REPORTED) } },
         },
         ...REFUSALS,
       },

@@ -5,7 +5,7 @@
 //   GET  /api/v1/now                              Now
 //   GET  /api/v1/tail?after=POSITION              Tail
 //   GET  /api/v1/figures?from=T&to=T&namespace=N  Figures
-//   GET  /api/v1/runs?repository=&branch=&step=&outcome=&tool=&namespace=&before=POSITION&limit=N   Runs
+//   GET  /api/v1/runs?repository=&branch=&step=&outcome=&tool=&namespace=&until=DAY&before=POSITION&limit=N   Runs
 //   POST /api/v1/runs                             a RunReport (core/metadata/run-report.ts); answers Reported
 //   GET  /api/v1/runs/ID                          Run
 //   GET  /api/v1/actions/KEY?namespace=N          Action
@@ -96,7 +96,7 @@ export interface TailEvent {
 // ── Figures over time ────────────────────────────────────────────────────────────────────────────────────
 
 export interface Figures {
-  /** The width of a point: a minute for the last 24 hours, an hour before that. */
+  /** The width of a point: a minute for up to 3 hours of the last day, 10 minutes for more of it, else an hour. */
   readonly stepMs: number;
   /** Oldest first, without gaps. */
   readonly points: readonly FigurePoint[];
@@ -270,6 +270,8 @@ export interface ActionResultDetails {
     readonly commit?: string;
     readonly assay?: string;
   };
+  /** Another run of the same action made other outputs. Known when the store was read for it. */
+  readonly divergence?: DivergenceRow;
   /** Who wrote it, as the server saw it. */
   readonly writer?: { readonly name: string; readonly protocol: string; readonly at: string };
 }
@@ -291,6 +293,7 @@ export interface ActionDifference {
 // ── Misses worth fixing ──────────────────────────────────────────────────────────────────────────────────
 
 export interface Misses {
+  /** The begin of the first day, in UTC: misses are added up by day. */
   readonly from: string;
   readonly to: string;
   readonly runs: number;
@@ -336,6 +339,8 @@ export interface Hermeticity {
   readonly findings: readonly FindingRow[];
   readonly divergences: readonly DivergenceRow[];
   readonly moreDivergences: boolean;
+  /** When the store was read for divergences. Absent while it is read for the first time. */
+  readonly divergencesReadAt?: string;
 }
 
 export interface HermeticStep {
@@ -367,7 +372,10 @@ export interface DivergenceRow {
   readonly text: string;
   readonly path?: string;
   readonly byte?: number;
+  /** As hex, from that byte on, at most 16. Empty for a content that ends there. */
   readonly bytes?: { readonly first: string; readonly second: string };
+  /** The server has the action of this key. It does not for a result that depends on undeclared files. */
+  readonly isStored: boolean;
   readonly whatToDo: string;
 }
 
@@ -380,6 +388,8 @@ export interface Storage {
     readonly limitBytes?: number;
     /** Since the start of this process. */
     readonly evictedBytes: number;
+    /** How long what was evicted last had not been used. Absent if nothing was evicted, or if it is not known. */
+    readonly evictedUnusedMs?: number;
   };
   /** When the counts below were made; they take a walk through the store. */
   readonly countedAt?: string;

@@ -32,6 +32,7 @@ export function startTail(): void {
     if (!answer?.ok) return;
     const news: Tail = await answer.json();
     position = news.position;
+    if (news.events.length > 0) tail.querySelector('[data-no-events]')?.remove();
     body.prepend(...news.events.map(row));
     while (body.rows.length > MOST_ROWS) body.deleteRow(-1);
   }, PAUSE_MS);

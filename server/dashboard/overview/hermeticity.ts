@@ -2,23 +2,28 @@
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import { type Namespace, writtenFrom } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
-import type { ListedDivergence } from '../../../store/review/divergences.ts';
 import { DASHBOARD } from '../../limits.ts';
-import type { DivergenceRow, FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
+import type { FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
 import { documentsIn } from '../documents.ts';
 import type { StoredStep } from '../runs/run-documents.ts';
-import { shown } from '../runs/run-documents.ts';
 import type { Readable } from '../runs/runs.ts';
+import { type DivergenceReader, divergenceRow } from './divergence-row.ts';
 import type { Surveyed } from './survey.ts';
 
 /** The least proven first. */
 const ORDER: readonly EvidenceStatus[] = ['unproven', 'unwatched', 'observed', 'declared'];
 
+export interface HermeticityQuery {
+  readonly from: number;
+  readonly to: number;
+}
+
 export async function hermeticityAnswer(
   history: History,
   readable: Readable,
-  { from, to }: { readonly from: number; readonly to: number },
+  { from, to }: HermeticityQuery,
   surveyed: Surveyed | undefined,
+  reader: DivergenceReader,
 ): Promise<Hermeticity> {
   const counts = { declared: 0, observed: 0, unproven: 0, unwatched: 0 };
   const steps: HermeticStep[] = [];
@@ -32,9 +37,7 @@ export async function hermeticityAnswer(
       if (findings.length < DASHBOARD.listedFindings) findings.push(findingRow(finding, step));
   }
   steps.sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status) || b.findings - a.findings);
-  const divergences = (surveyed?.divergences ?? []).filter(
-    ({ namespace }) => readable?.includes(writtenFrom(namespace as Namespace)) ?? true,
-  );
+  const divergences = readableDivergences(surveyed, readable);
   return {
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
@@ -42,9 +45,21 @@ export async function hermeticityAnswer(
     steps: steps.slice(0, DASHBOARD.listedSteps),
     moreSteps: Math.max(0, steps.length - DASHBOARD.listedSteps),
     findings,
-    divergences: divergences.slice(0, DASHBOARD.listedDivergences).map(divergenceRow),
-    moreDivergences: divergences.length > DASHBOARD.listedDivergences || surveyed === undefined,
+    divergences: await Promise.all(
+      divergences.slice(0, DASHBOARD.listedDivergences).map((one) => divergenceRow(one, reader)),
+    ),
+    moreDivergences: divergences.length > DASHBOARD.listedDivergences,
+    ...(surveyed && { divergencesReadAt: new Date(surveyed.at).toISOString() }),
   };
+}
+
+export function readableDivergences(
+  surveyed: Surveyed | undefined,
+  readable: Readable,
+): Surveyed['divergences'] {
+  return (surveyed?.divergences ?? []).filter(
+    ({ namespace }) => readable?.includes(writtenFrom(namespace as Namespace)) ?? true,
+  );
 }
 
 function findingRow(finding: StoredStep['list'][number], step: HermeticStep): FindingRow {
@@ -67,45 +82,4 @@ function lineFor({ kind, path }: StoredStep['list'][number]): string | undefined
   if (kind === 'read' || kind === 'probe' || kind === 'list' || kind === 'absent')
     return `"inputs": [${name}]`;
   return kind === 'write' || kind === 'mutate' ? `"outputs": [${name}]` : undefined;
-}
-
-function divergenceRow({ key, namespace, first, second, difference }: ListedDivergence): DivergenceRow {
-  const { output, log, exitCodes } = difference;
-  const offset =
-    output && 'offset' in output ? output.offset : log && 'offset' in log ? log.offset : undefined;
-  return {
-    key,
-    namespace: shown(namespace as Namespace),
-    ...(first && { first }),
-    ...(second && { second }),
-    text: textOf(difference),
-    ...(output && { path: output.path }),
-    ...(offset !== undefined && { byte: offset }),
-    whatToDo: exitCodes
-      ? 'The command ended in two ways with the same inputs. Run `assay reproduce` on the step.'
-      : 'Run `assay reproduce` on the step: it names the likely cause, such as a time stamp or an order of files.',
-  };
-}
-
-function textOf({ exitCodes, output, log }: ListedDivergence['difference']): string {
-  if (exitCodes) return `the exit codes are ${exitCodes[0]} and ${exitCodes[1]}`;
-  if (output) {
-    switch (output.how) {
-      case 'content':
-        return 'offset' in output
-          ? `${output.path} differs from byte ${output.offset} on (${output.sizes[0]} and ${output.sizes[1]} bytes)`
-          : `${output.path} differs (${output.sizes[0]} and ${output.sizes[1]} bytes)`;
-      case 'only-in':
-        return `only the ${output.side} result has ${output.path}`;
-      case 'kind':
-        return `${output.path} is a ${output.kinds[0]} in one and a ${output.kinds[1]} in the other`;
-      case 'target':
-        return `the link ${output.path} has two targets`;
-      case 'executable':
-        return `${output.path} is executable in one of them`;
-      case 'folder':
-        return `the folder ${output.path} differs`;
-    }
-  }
-  return log ? `the ${log.stream} of the command differs` : 'the results differ';
 }

@@ -10,7 +10,6 @@ import type { Readable } from '../runs/runs.ts';
 import type { NamespaceUsage, Surveyed } from './survey.ts';
 
 const LISTED = 100;
-const LISTED_WRITERS = 10;
 
 export async function storageAnswer(
   server: ServerContext,
@@ -19,7 +18,7 @@ export async function storageAnswer(
   readable: Readable,
   surveyed: Surveyed | undefined,
 ): Promise<Storage> {
-  const namespaces = [...(surveyed?.namespaces ?? [])].filter(([name]) => readable?.includes(name) ?? true);
+  const namespaces = (surveyed?.namespaces ?? []).filter(([name]) => readable?.includes(name) ?? true);
   const { space } = server.info;
   return {
     ...(seesWholeServer(identity) && space && { store: spaceOf(space, server) }),
@@ -44,6 +43,7 @@ function spaceOf(
     usedBytes: space.used(),
     ...(Number.isFinite(space.limit) && { limitBytes: space.limit }),
     evictedBytes: metrics.evictedBytes,
+    ...(metrics.evictedUnusedMs !== undefined && { evictedUnusedMs: Math.round(metrics.evictedUnusedMs) }),
   };
 }
 
@@ -71,11 +71,10 @@ function largest(
 }
 
 function rowOf(namespace: Namespace, { results, writers, lastWriteAt }: NamespaceUsage): NamespaceRow {
-  const busiest = [...writers].sort((a, b) => b[1] - a[1]).slice(0, LISTED_WRITERS);
   return {
     namespace,
     results,
-    writers: busiest.map(([name]) => name),
+    writers: writers.map(([name]) => name),
     ...(lastWriteAt !== undefined && { lastWriteAt: new Date(lastWriteAt).toISOString() }),
   };
 }

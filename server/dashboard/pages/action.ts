@@ -1,6 +1,7 @@
 // Action: the command, its inputs as a tree, its facts, outputs, log and receipt, and how it differs from another.
 import { type Html, html, multiline, NOTHING } from '../../../core/html/html.ts';
 import type { Action, ActionDifference, ActionResultDetails, FileRow, LogText } from '../api/types.ts';
+import { divergenceCard } from './divergence.ts';
 import { fileTree } from './file-tree.ts';
 import { ago, bytes, counted, duration, short } from './format.ts';
 import { badge, callout, copyable, link, section, table, tile, tiles } from './parts.ts';
@@ -18,6 +19,7 @@ export function actionPage(action: Action, comparison: Comparison | undefined, n
   return html`<p class="faint">Action <code>${key}</code></p>
 <h1>${commandLine(command)}</h1>
 <p class="lead">in ${namespace === '' ? 'the default namespace' : html`<code>${namespace}</code>`}${action.workingDirectory === '' ? NOTHING : html`, folder <code>${action.workingDirectory}</code>`}</p>
+${result?.divergence ? section('Two results for one key', html`<div class="card">${divergenceCard(result.divergence, now)}</div>`, 'divergence') : NOTHING}
 ${result ? figures(result, now) : callout('warn', html`<p>The server has this action without a result: it failed, was not kept, or was removed to make room.</p>`)}
 ${compare(action, comparison)}
 ${section('Command', copyable(shellLine(command), 'the command'))}

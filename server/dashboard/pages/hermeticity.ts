@@ -1,26 +1,27 @@
 // Hermeticity: how well each step of the fleet is proven, what was found, and keys with two results.
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
-import type { DivergenceRow, FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
-import { ago, count, counted, short } from './format.ts';
+import type { FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
+import { divergenceCard } from './divergence.ts';
+import { ago, count, counted } from './format.ts';
 import { badge, bar, copyable, empty, link, section, table } from './parts.ts';
 import { STATUS_MEANING, STATUS_TONES, statusWord } from './words.ts';
 
 const STATUSES: readonly EvidenceStatus[] = ['declared', 'observed', 'unwatched', 'unproven'];
 
 export function hermeticityPage(all: Hermeticity, now: number): Html {
-  const { counts, steps, moreSteps, findings, divergences, moreDivergences } = all;
+  const { counts, steps, moreSteps, findings } = all;
   const total = STATUSES.reduce((sum, status) => sum + counts[status], 0);
   const heading = html`<h1>Hermeticity</h1>
 <p class="lead">Whether a result depends on more than its step declares. A hit of a proven step is right on every machine.</p>`;
-  if (total === 0 && divergences.length === 0)
+  if (total === 0 && all.divergences.length === 0)
     return html`${heading}${empty(
       'No step has been watched yet',
       html`<p><code>assay run</code> watches each command, and reports what it found to this server. <a href="/setup">Set up a tool</a>.</p>`,
     )}`;
   return html`${heading}
 ${overview(counts, total)}
-${divergenceList(divergences, moreDivergences, now)}
+${divergenceList(all, now)}
 ${findingList(findings, now)}
 ${stepTable(steps, moreSteps, now)}`;
 }
@@ -37,44 +38,23 @@ function overview(counts: Hermeticity['counts'], total: number): Html {
   return html`<section><h2>${counted(total, 'step')}, by their newest run</h2>${bar(parts)}<ul class="legend">${legend}</ul></section>`;
 }
 
-function divergenceList(rows: readonly DivergenceRow[], more: boolean, now: number): Html {
-  if (rows.length === 0)
-    return section(
-      'Two results for one key',
-      html`<p class="faint">No key has two results.</p>`,
-      'divergences',
-    );
-  const note = more
+function divergenceList(
+  { divergences: rows, moreDivergences, divergencesReadAt: readAt }: Hermeticity,
+  now: number,
+): Html {
+  const none =
+    readAt === undefined
+      ? html`<p class="faint">The server is reading its store for keys with two results. <a href="/hermeticity">Look again</a> in a moment.</p>`
+      : html`<p class="faint">No key has two results. Read ${ago(readAt, now)}.</p>`;
+  if (rows.length === 0) return section('Two results for one key', none, 'divergences');
+  const note = moreDivergences
     ? html`<p class="note">There are more: <code>assay divergences</code> lists them.</p>`
     : NOTHING;
   return section(
     'Two results for one key',
-    html`<ul class="plain-list">${rows.map((row) => html`<li class="card">${divergence(row, now)}</li>`)}</ul>${note}`,
+    html`<ul class="plain-list">${rows.map((row) => html`<li class="card">${divergenceCard(row, now)}</li>`)}</ul>${note}`,
     'divergences',
   );
-}
-
-function divergence(
-  { key, namespace, first, second, text, path, byte, bytes, whatToDo }: DivergenceRow,
-  now: number,
-): Html {
-  const who = (writer: DivergenceRow['first']) =>
-    writer ? html`${writer.name}, ${ago(writer.at, now)} over ${writer.protocol}` : html`unknown`;
-  const title =
-    byte === undefined ? 'Two results' : `From byte ${count(byte)}${path === undefined ? '' : ` of ${path}`}`;
-  const sides = bytes
-    ? table(
-        title,
-        [{ title: 'What' }, { title: 'First, which stays' }, { title: 'Second' }],
-        [
-          [html`Bytes`, html`<code>${bytes.first}</code>`, html`<code>${bytes.second}</code>`],
-          [html`Written by`, who(first), who(second)],
-        ],
-      )
-    : html`<p class="note">First by ${who(first)}; second by ${who(second)}.</p>`;
-  return html`<h3>${text}</h3>
-<p class="note">Action ${link(`/action/${key}`, short(key))}${namespace === '' ? NOTHING : html` in <code>${namespace}</code>`}${bytes ? html`. ${title}:` : NOTHING}</p>
-<div>${sides}<p class="why">${whatToDo}</p></div>`;
 }
 
 function findingList(rows: readonly FindingRow[], now: number): Html {

@@ -117,6 +117,10 @@ function tail({ events, position }: Tail, at: number): Html {
     html`${event.identity}`,
     ago(event.at, at),
   ]);
+  const none =
+    rows.length === 0
+      ? html`<p class="faint" data-no-events>Nothing has been asked since this server started. New requests appear here by themselves.</p>`
+      : NOTHING;
   return section(
     'Live',
     html`<p class="faint">Lookups and writes of results, the newest first. <button type="button" hidden data-pause aria-pressed="false">Pause</button></p>
@@ -131,6 +135,6 @@ function tail({ events, position }: Tail, at: number): Html {
         { title: 'When', isNumber: true },
       ],
       rows,
-    )}</div>`,
+    )}${none}</div>`,
   );
 }

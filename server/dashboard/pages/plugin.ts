@@ -64,8 +64,14 @@ function isNavigation(request: IncomingMessage | undefined): boolean {
 const PAGE = { route: 'page', htmlErrors: HTML_ERRORS, acceptsSession: true } as const;
 const PUBLIC = { ...PAGE, isPublic: true } as const;
 
+/** Another page of this server is meant. */
+export interface Redirect {
+  readonly path: string;
+  readonly isElsewhere: true;
+}
+
 /** A page as a function of its request. It throws ASSAY_NOT_FOUND if there is no such thing. */
-export type Renderer = (request: FastifyRequest) => Promise<Page> | Page;
+export type Renderer = (request: FastifyRequest) => Promise<Page | Redirect> | Page | Redirect;
 
 /** `pages` are the renderers by the URL of their route. */
 export function dashboardPages(pages: Readonly<Record<string, Renderer>>) {
@@ -81,7 +87,9 @@ export function dashboardPages(pages: Readonly<Record<string, Renderer>>) {
           authorize(request);
         }
         request.exchange.require(READ);
-        return sendPage(reply, document(await render(request), viewerOf(request)));
+        const page = await render(request);
+        if ('isElsewhere' in page) return reply.headers(PAGE_HEADERS).redirect(page.path, 303);
+        return sendPage(reply, document(page, viewerOf(request)));
       });
     }
     assetRoutes(app);

@@ -25,6 +25,8 @@ export const PAGES: Readonly<Record<string, Renderer>> = {
     hasCharts: true,
   }),
   '/runs': async (request) => {
+    const found = foundBy(queryOf(request, 'find')?.trim() ?? '');
+    if (found !== undefined) return { path: found, isElsewhere: true };
     const query = runsQuery(request);
     const answer = await runs(request.exchange, query);
     return { title: 'Runs', path: '/runs', content: runsPage(answer, query, Date.now()) };
@@ -61,6 +63,12 @@ export const PAGES: Readonly<Record<string, Renderer>> = {
   },
 };
 
+/** The page of an id that somebody typed in. */
+function foundBy(id: string): string | undefined {
+  if (isHash(id)) return `/action/${id}`;
+  return /^[0-9a-f]{32}$/.test(id) ? `/runs/${id}` : undefined;
+}
+
 /** Why two actions can't be compared stands on the page of the first. */
 async function compared(
   exchange: Exchange,
@@ -77,7 +85,7 @@ async function compared(
   }
 }
 
-const FILTERS = ['repository', 'branch', 'step', 'outcome', 'tool', 'namespace', 'before'] as const;
+const FILTERS = ['repository', 'branch', 'step', 'outcome', 'tool', 'namespace', 'until', 'before'] as const;
 
 /** A form sends each of its fields, also the empty ones. */
 function runsQuery(request: FastifyRequest): RunsQuery {

@@ -13,6 +13,8 @@ export interface RunsQuery {
   readonly outcome?: string;
   readonly tool?: string;
   readonly namespace?: string;
+  /** YYYY-MM-DD. */
+  readonly until?: string;
   readonly before?: string;
 }
 
@@ -50,7 +52,15 @@ function address(filters: RunsQuery): string {
 }
 
 function filterForm({ choices }: Runs, query: RunsQuery): Html {
-  const { repository = '', branch = '', step = '', outcome = '', tool = '', namespace = '' } = query;
+  const {
+    repository = '',
+    branch = '',
+    step = '',
+    outcome = '',
+    tool = '',
+    namespace = '',
+    until = '',
+  } = query;
   return html`<form class="filters" method="get" action="/runs">
 ${select('repository', 'Repository', { all: 'All repositories', chosen: repository, choices: choices.repositories })}
 ${select('branch', 'Branch', { all: 'All branches', chosen: branch, choices: choices.branches })}
@@ -58,7 +68,12 @@ ${select('tool', 'Tool', { all: 'All tools', chosen: tool, choices: choices.tool
 ${select('outcome', 'Outcome', { all: 'All outcomes', chosen: outcome, choices: RUN_OUTCOMES })}
 ${choices.namespaces.length > 1 || namespace !== '' ? select('namespace', 'Namespace', { all: 'All namespaces', chosen: namespace, choices: choices.namespaces }) : NOTHING}
 <label>Step<input name="step" value="${step}" placeholder="any"></label>
+<label>Until the day (UTC)<input type="date" name="until" value="${until}"></label>
 <button type="submit">Show</button>
+</form>
+<form class="filters" method="get" action="/runs">
+<label>Run or action<input name="find" required pattern="\\s*([0-9a-f]{32}|[0-9a-f]{64})\\s*" placeholder="its id, or the key of an action" size="40"></label>
+<button type="submit">Open</button>
 </form>`;
 }
 

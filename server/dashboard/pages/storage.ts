@@ -1,7 +1,7 @@
 // Storage and trust: what fills the store, what leaves it, and who writes to it.
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import type { NamespaceRow, Storage, TokenRow, UsageRow } from '../api/types.ts';
-import { ago, bytes, count, counted, percent } from './format.ts';
+import { ago, bytes, count, counted, duration, percent } from './format.ts';
 import { badge, bar, callout, empty, section, table, tile, tiles } from './parts.ts';
 
 export function storagePage(storage: Storage, now: number): Html {
@@ -9,11 +9,12 @@ export function storagePage(storage: Storage, now: number): Html {
   const isEmpty = namespaces.length === 0 && teams.length === 0;
   const counts =
     countedAt === undefined ? NOTHING : html`<p class="note">Counted ${ago(countedAt, now)}.</p>`;
+  const nothing = countedAt === undefined ? notCounted() : nothingStored();
   return html`<h1>Storage and trust</h1>
 <p class="lead">What fills this cache, what leaves it, and who may write to it.</p>
 ${expiring(tokens)}
 ${space(storage)}
-${isEmpty ? nothingStored() : html`${usage('What fills it, by team', 'Team', teams)}${usage('What fills it, by tool', 'Tool', tools)}${writers(namespaces, now)}${counts}`}
+${isEmpty ? nothing : html`${usage('What fills it, by team', 'Team', teams)}${usage('What fills it, by tool', 'Tool', tools)}${writers(namespaces, now)}${counts}`}
 ${denied(deniedWrites, now)}
 ${tokenTable(tokens, now)}
 ${nodes.length === 0 ? NOTHING : nodeTable(nodes, now)}`;
@@ -31,7 +32,7 @@ function expiring(tokens: readonly TokenRow[]): Html {
 
 function space({ store }: Storage): Html {
   if (!store) return NOTHING;
-  const { usedBytes, limitBytes, evictedBytes } = store;
+  const { usedBytes, limitBytes, evictedBytes, evictedUnusedMs } = store;
   const share = limitBytes === undefined ? undefined : usedBytes / limitBytes;
   const used =
     share === undefined || limitBytes === undefined
@@ -46,6 +47,16 @@ function space({ store }: Storage): Html {
         ? 'There was room for everything.'
         : 'What was unused for longest went first. If builds miss it, give the store more with --max-size.',
     ),
+    evictedUnusedMs === undefined
+      ? NOTHING
+      : tile('Age of what goes out', duration(evictedUnusedMs), 'since its last use'),
+  );
+}
+
+function notCounted(): Html {
+  return empty(
+    'The store is being counted',
+    html`<p>This server reads all of its results once, to see what fills it. <a href="/storage">Look again</a> in a moment.</p>`,
   );
 }
 

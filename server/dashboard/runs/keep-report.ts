@@ -2,19 +2,21 @@
 import { AssayError } from '../../../core/errors.ts';
 import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
 import { writtenFrom } from '../../../core/namespace.ts';
-import type { History } from '../../../store/history.ts';
+import type { History, HistoryDocument } from '../../../store/history.ts';
 import { Semaphore } from '../../../store/shared/semaphore.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { DASHBOARD, SERVER } from '../../limits.ts';
 import { contentOf } from '../documents.ts';
 import { explainMiss, isUnexplained } from './explain-misses.ts';
+import { MissDays } from './miss-days.ts';
 import {
+  detailsDocument,
   documentsOf,
+  missesOf,
   nameOf,
   rowOf,
   type Sender,
   type StoredStep,
-  stepDocuments,
   stepId,
 } from './run-documents.ts';
 import type { Readable } from './runs.ts';
@@ -35,6 +37,8 @@ export interface KeptRun {
 }
 
 export class Reports {
+  readonly #days = new MissDays();
+  #lastWrite: Promise<unknown> = Promise.resolve();
   readonly #explanations = new Semaphore({
     permits: DASHBOARD.maxExplanations,
     maxWaiting: DASHBOARD.maxQueuedExplanations,
@@ -50,12 +54,51 @@ export class Reports {
     if (await history.get('run', report.id, [writtenFrom(sender.namespace)]))
       throw new AssayError('ASSAY_BAD_MESSAGE', 'a run with this id was reported before');
     const earlier = await earlierKeys(report, context);
-    await history.put(documentsOf(report, sender, now));
+    const misses = missesOf(report, nameOf(report, sender, now));
+    await this.#write(history, documentsOf(report, sender, now), {
+      document: () => this.#days.add(misses),
+      undo: () => this.#days.remove(misses),
+    });
     const { savedMs } = rowOf(report, sender);
     if (earlier.size === 0) return { savedMs, explained: Promise.resolve() };
-    const explained = this.#explanations.run(() => explain(report, earlier, context)).catch(() => {});
+    const explained = this.#explanations.run(() => this.#explain(report, earlier, context)).catch(() => {});
     return { savedMs, explained };
   }
+
+  async #explain(
+    report: RunReport,
+    earlier: ReadonlyMap<string, string>,
+    { history, sender, blobs, now }: ReportContext,
+  ): Promise<void> {
+    const name = nameOf(report, sender, now);
+    const explained = { ...report, steps: await explainedSteps(report, earlier, blobs) };
+    const [before, after] = [missesOf(report, name), missesOf(explained, name)];
+    await this.#write(history, [detailsDocument(explained, name)], {
+      document: () => this.#days.explain(before, after),
+      undo: () => this.#days.explain(after, before),
+    });
+  }
+
+  /** One after another, so that no earlier sums of a day replace later ones (M2). */
+  #write(history: History, documents: readonly HistoryDocument[], day: DayChange): Promise<void> {
+    const written = this.#lastWrite.then(async () => {
+      const document = day.document();
+      try {
+        await history.put([...documents, document]);
+      } catch (error) {
+        day.undo();
+        throw error;
+      }
+    });
+    this.#lastWrite = written.catch(() => {});
+    return written;
+  }
+}
+
+/** A change of the sums of a day, and how to take it back if it can't be stored. */
+interface DayChange {
+  document(): HistoryDocument;
+  undo(): unknown;
 }
 
 /** The keys that the unexplained steps had before, by step. */
@@ -77,16 +120,16 @@ function wantsExplanation({ outcome, cause = { kind: 'unknown' } }: ReportedStep
   return outcome === 'miss' && isUnexplained(cause);
 }
 
-async function explain(
-  report: RunReport,
+async function explainedSteps(
+  { steps }: RunReport,
   earlier: ReadonlyMap<string, string>,
-  { history, sender, blobs, now }: ReportContext,
-): Promise<void> {
-  const steps: ReportedStep[] = [];
-  for (const step of report.steps) {
+  blobs: Blobs | undefined,
+): Promise<ReportedStep[]> {
+  const explained: ReportedStep[] = [];
+  for (const step of steps) {
     const before = wantsExplanation(step) ? earlier.get(step.step) : undefined;
     const found = before && step.key && blobs ? await explainMiss(before, step.key, blobs) : undefined;
-    steps.push({ ...step, ...found });
+    explained.push({ ...step, ...found });
   }
-  await history.put(stepDocuments({ ...report, steps }, nameOf(report, sender, now)));
+  return explained;
 }

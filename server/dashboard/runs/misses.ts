@@ -5,12 +5,13 @@ import type { History } from '../../../store/history.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type { Misses, MissRow } from '../api/types.ts';
 import { documentsIn } from '../documents.ts';
-import type { StoredMiss, StoredMisses } from './run-documents.ts';
+import { byLoss, type CauseSum, DAY_MS, MISS_DAY_KIND, MissSums, type StoredMissDay } from './miss-days.ts';
 import type { Readable } from './runs.ts';
 
 const LISTED_STEPS = 5;
 
 export interface MissesQuery {
+  /** The whole day of this time counts. */
   readonly from: number;
   readonly to: number;
 }
@@ -20,76 +21,34 @@ export async function rankMisses(
   readable: Readable,
   { from, to }: MissesQuery,
 ): Promise<Misses> {
-  const causes = new Map<string, Ranked>();
-  const totals = { runs: 0, misses: 0, lostMs: 0 };
-  const query = { kind: 'misses', namespaces: readable, from, to };
-  for await (const { name, value } of documentsIn<StoredMisses>(history, query)) {
-    totals.runs++;
-    for (const miss of value.misses) {
-      totals.misses++;
-      totals.lostMs += miss.commandMs;
-      const cause = causeOf(miss, value.repository);
-      const ranked = causes.get(cause) ?? new Ranked(miss, { run: name.id, at: name.at });
-      causes.set(cause, ranked);
-      ranked.add(miss, value.repository);
-    }
-  }
-  const rows = [...causes.values()].sort((a, b) => b.lostMs - a.lostMs || b.count - a.count);
+  const sums = new MissSums();
+  const firstDay = Math.floor(from / DAY_MS) * DAY_MS;
+  const query = { kind: MISS_DAY_KIND, namespaces: readable, from: firstDay, to };
+  for await (const { value } of documentsIn<StoredMissDay>(history, query)) sums.add(value);
+  const { runs, misses, lostMs, droppedCauses } = sums;
+  const causes = [...sums.causes.values()].sort(byLoss);
   return {
-    from: new Date(from).toISOString(),
+    from: new Date(firstDay).toISOString(),
     to: new Date(to).toISOString(),
-    ...totals,
-    causes: rows.slice(0, DASHBOARD.listedCauses).map((ranked) => ranked.row(totals.lostMs)),
-    moreCauses: Math.max(0, rows.length - DASHBOARD.listedCauses),
+    runs,
+    misses,
+    lostMs,
+    causes: causes.slice(0, DASHBOARD.listedCauses).map((cause) => rowOf(cause, lostMs)),
+    moreCauses: Math.max(0, causes.length - DASHBOARD.listedCauses) + droppedCauses,
   };
 }
 
-/** The same file of two repositories is two causes. Tools and the machine are the same everywhere. */
-function causeOf({ cause: { kind, name = '' } }: StoredMiss, repository = ''): string {
-  const isLocal = kind === 'input' || kind === 'outputs' || kind === 'variable';
-  return JSON.stringify([kind, name, isLocal ? repository : '']);
-}
-
-class Ranked {
-  lostMs = 0;
-  count = 0;
-  readonly #cause: MissCause;
-  /** The first that is added is the newest. */
-  readonly #example: MissRow['example'];
-  readonly #steps = new Map<string, { step: string; repository?: string; count: number; lostMs: number }>();
-
-  constructor({ cause, step }: StoredMiss, { run, at }: { readonly run: string; readonly at: number }) {
-    this.#cause = cause;
-    this.#example = { run, step, at: new Date(at).toISOString() };
-  }
-
-  add({ step, commandMs }: StoredMiss, repository: string | undefined): void {
-    this.count++;
-    this.lostMs += commandMs;
-    const name = JSON.stringify([repository, step]);
-    const known = this.#steps.get(name) ?? {
-      step,
-      ...(repository !== undefined && { repository }),
-      count: 0,
-      lostMs: 0,
-    };
-    known.count++;
-    known.lostMs += commandMs;
-    this.#steps.set(name, known);
-  }
-
-  row(allLostMs: number): MissRow {
-    return {
-      cause: this.#cause,
-      text: textOf(this.#cause),
-      count: this.count,
-      lostMs: this.lostMs,
-      share: allLostMs === 0 ? 0 : this.lostMs / allLostMs,
-      steps: [...this.#steps.values()].sort((a, b) => b.lostMs - a.lostMs).slice(0, LISTED_STEPS),
-      whatToDo: ADVICE[this.#cause.kind],
-      example: this.#example,
-    };
-  }
+function rowOf({ cause, count, lostMs, steps, example }: CauseSum, allLostMs: number): MissRow {
+  return {
+    cause,
+    text: textOf(cause),
+    count,
+    lostMs,
+    share: allLostMs === 0 ? 0 : lostMs / allLostMs,
+    steps: steps.sort(byLoss).slice(0, LISTED_STEPS),
+    whatToDo: ADVICE[cause.kind],
+    example: { ...example, at: new Date(example.at).toISOString() },
+  };
 }
 
 /** As a sentence. */

@@ -2,16 +2,17 @@
 //
 //   run          one row of the list of runs
 //   run-details  its steps
-//   misses       the steps that missed, with cause and duration; absent if none did
+//   miss-day     the causes of misses, added up by day (miss-days.ts)
 //   step         the newest state of each step, by repository and name; a later run replaces it
 //
 // A run is filed under the namespace that its token writes to. Who may read that namespace may read its runs.
 import { hash } from 'node:crypto';
-import type { MissCause, ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
+import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
 import { type Namespace, writtenFrom } from '../../../core/namespace.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
 import type { HermeticStep, RunRow } from '../api/types.ts';
 import { type DocumentName, documentOf } from '../documents.ts';
+import type { RunMisses } from './miss-days.ts';
 
 export interface StoredRow extends RunRow {
   /** For searches, at most MAX_NAMES. */
@@ -25,18 +26,6 @@ export interface StoredDetails {
   readonly exitCode?: number;
   readonly warnings: readonly string[];
   readonly steps: readonly ReportedStep[];
-}
-
-export interface StoredMisses {
-  readonly repository?: string;
-  readonly misses: readonly StoredMiss[];
-}
-
-export interface StoredMiss {
-  readonly step: string;
-  readonly cause: MissCause;
-  readonly why: string;
-  readonly commandMs: number;
 }
 
 export interface StoredStep extends HermeticStep {
@@ -102,30 +91,39 @@ export function nameOf(
   return { namespace: writtenFrom(sender.namespace), id, at };
 }
 
+/** Without the causes of misses, which are added up by day. */
 export function documentsOf(report: RunReport, sender: Sender, now: number): HistoryDocument[] {
   const row = rowOf(report, sender);
   const name = nameOf(report, sender, now);
   return [
     documentOf({ ...name, kind: 'run' }, row),
-    ...stepDocuments(report, name),
+    detailsDocument(report, name),
     ...report.steps.flatMap((step) => newestStep(step, row, name) ?? []),
   ];
 }
 
-/** The documents that have the causes of misses. */
-export function stepDocuments(
-  { jobs, exitCode, warnings, steps, repository }: RunReport,
+export function detailsDocument(
+  { jobs, exitCode, warnings, steps }: RunReport,
   name: Omit<DocumentName, 'kind'>,
-): HistoryDocument[] {
-  const misses = steps.flatMap(({ step, outcome, cause = { kind: 'unknown' }, why, commandMs }) =>
-    outcome === 'miss' ? { step, cause, why, commandMs: Math.round(commandMs) } : [],
-  );
+): HistoryDocument {
   const details: StoredDetails = { jobs, exitCode, warnings, steps };
-  const stored: StoredMisses = { ...(repository !== undefined && { repository }), misses };
-  return [
-    documentOf({ ...name, kind: 'run-details' }, details),
-    ...(misses.length > 0 ? [documentOf({ ...name, kind: 'misses' }, stored)] : []),
-  ];
+  return documentOf({ ...name, kind: 'run-details' }, details);
+}
+
+/** What a run adds to the causes of misses. */
+export function missesOf(
+  { steps, repository }: RunReport,
+  { id: run, namespace, at }: Omit<DocumentName, 'kind'>,
+): RunMisses {
+  const misses = steps
+    .filter(({ outcome }) => outcome === 'miss')
+    .map(({ step, cause = { kind: 'unknown' }, commandMs }) => ({
+      step,
+      repository,
+      cause,
+      commandMs: Math.round(commandMs),
+    }));
+  return { run, namespace, at, misses };
 }
 
 /** The id of the document that has the newest state of a step. */

@@ -1,5 +1,6 @@
 // Runs: lists them newest first, and shows one.
 // Guarantee: a reader gets the runs of the namespaces that it may read, and learns nothing of others.
+import { setImmediate } from 'node:timers/promises';
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import { type History, type HistoryDocument, isHistoryId, positionOf } from '../../../store/history.ts';
@@ -7,6 +8,7 @@ import { DASHBOARD } from '../../limits.ts';
 import type { Run, RunRow, RunStep, Runs } from '../api/types.ts';
 import { contentOf } from '../documents.ts';
 import { criticalPath } from './critical-path.ts';
+import { DAY_MS } from './miss-days.ts';
 import type { StoredDetails, StoredRow } from './run-documents.ts';
 
 /** What a request may read: undefined is everything. */
@@ -19,6 +21,8 @@ export interface RunsQuery {
   readonly outcome?: string | undefined;
   readonly tool?: string | undefined;
   readonly namespace?: string | undefined;
+  /** The last day, in UTC: YYYY-MM-DD. */
+  readonly until?: string | undefined;
   readonly before?: string | undefined;
   readonly limit: number;
 }
@@ -28,9 +32,10 @@ export async function listRuns(history: History, readable: Readable, query: Runs
   const runs: RunRow[] = [];
   const choices = new Choices();
   let before = query.before;
+  const to = query.until === undefined ? undefined : endOfDay(query.until);
   for (let searched = 0; searched < DASHBOARD.searchedRuns; searched += DASHBOARD.maxListedRuns) {
     const limit = DASHBOARD.maxListedRuns;
-    const page = await history.page({ kind: 'run', namespaces: readable, before, limit });
+    const page = await history.page({ kind: 'run', namespaces: readable, to, before, limit });
     for (const document of page.documents) {
       const row = contentOf<StoredRow>(document);
       if (!row) continue;
@@ -44,8 +49,15 @@ export async function listRuns(history: History, readable: Readable, query: Runs
     }
     if (page.position === undefined) return { runs, choices: choices.found() };
     before = page.position;
+    await setImmediate();
   }
   return { runs, ...(before !== undefined && { next: before }), choices: choices.found() };
+}
+
+function endOfDay(day: string): number {
+  const start = Date.parse(`${day}T00:00:00Z`);
+  if (Number.isNaN(start)) throw new AssayError('ASSAY_BAD_MESSAGE', 'until is a day, such as 2026-11-17');
+  return start + DAY_MS;
 }
 
 function isWanted(row: StoredRow, query: RunsQuery): boolean {

@@ -183,13 +183,17 @@ describe('the list of runs', () => {
     }
     expect(found).toEqual(odd);
     expect(idsOf(await get<Runs>(MAIN, 'runs?step=early'))).toEqual(ids.slice(10));
+    await keep(MAIN, reportOf([step('old')], { startedAt: '2026-11-15T23:59:59.999Z' }));
+    expect(idsOf(await get<Runs>(MAIN, 'runs?until=2026-11-16'))).toHaveLength(1);
+    expect(idsOf(await get<Runs>(MAIN, 'runs?until=2026-11-17'))).toHaveLength(21);
+    expect(idsOf(await get<Runs>(MAIN, 'runs?until=2026-11-14'))).toHaveLength(0);
     const { choices } = await get<Runs>(MAIN, 'runs');
-    expect(choices).toMatchObject({ branches: ['even', 'odd'], tools: ['assay'] });
+    expect(choices).toMatchObject({ branches: ['even', 'main', 'odd'], tools: ['assay'] });
   });
 
   test('refuses a query that it does not know', async () => {
     const { status } = await served();
-    for (const query of ['brunch=main', 'limit=0', 'limit=x', 'outcome=A'])
+    for (const query of ['brunch=main', 'limit=0', 'limit=x', 'outcome=A', 'until=x', 'until=2026-99-99'])
       expect(await status(MAIN, `runs?${query}`)).toBe(400);
   });
 });
@@ -310,9 +314,10 @@ describe('a miss of a machine without history', () => {
       key,
       status: 'declared' as const,
     });
-    await keep(MAIN, reportOf([built(before)], { startedAt: '2026-11-17T10:00:00.000Z' }));
-    const second = await keep(PULL, reportOf([built(after)], { startedAt: '2026-11-17T10:01:00.000Z' }));
-    const last = await keep(PULL, reportOf([built(third)], { startedAt: '2026-11-17T10:02:00.000Z' }));
+    const ago = (minutes: number) => ({ startedAt: new Date(Date.now() - minutes * 60_000).toISOString() });
+    await keep(MAIN, reportOf([built(before)], ago(3)));
+    const second = await keep(PULL, reportOf([built(after)], ago(2)));
+    const last = await keep(PULL, reportOf([built(third)], ago(1)));
     const stepOf = async (id: string) => {
       for (;;) {
         const [found] = (await get<Run>(PULL, `runs/${id}`)).stepList;
@@ -329,7 +334,12 @@ describe('a miss of a machine without history', () => {
       cause: { kind: 'variable', name: 'TOKEN_URL' },
       why: 'the variable TOKEN_URL changed',
     });
-    const { causes } = await get<Misses>(PULL, 'misses?days=90');
-    expect(causes.map(({ text }) => text)).toContain('b.c changed');
+    const { causes, runs, misses } = await get<Misses>(PULL, 'misses');
+    expect([runs, misses]).toEqual([3, 3]);
+    expect(causes.map(({ text, count }) => [text, count]).sort()).toEqual([
+      ['b.c changed', 1],
+      ['the variable TOKEN_URL changed', 1],
+      ['there was no earlier run to compare with', 1],
+    ]);
   });
 });

@@ -43,8 +43,11 @@ const NOTHING_FOUND = {
   divergences: [],
 };
 
+const { countedAt: _countedAt, ...NOT_COUNTED } = EMPTY_STORAGE;
+
 export const FIXTURE_PAGES: Readonly<Record<string, string>> = {
   now: page('Now', '/', nowPage(NOW), true),
+  'now-quiet': page('Now', '/', nowPage({ ...NOW, tail: { events: [], position: '1' } }), true),
   'now-new': page('Now', '/', nowPage(NEW_SERVER), true),
   runs: page('Runs', '/runs', runsPage(RUNS, { branch: NASTY }, AT)),
   'runs-new': page('Runs', '/runs', runsPage({ ...RUNS, runs: [] }, {}, AT)),
@@ -65,6 +68,7 @@ export const FIXTURE_PAGES: Readonly<Record<string, string>> = {
   hermeticity: page('Hermeticity', '/hermeticity', hermeticityPage(HERMETICITY, AT)),
   'hermeticity-new': page('Hermeticity', '/hermeticity', hermeticityPage(NOTHING_FOUND, AT)),
   storage: page('Storage and trust', '/storage', storagePage(STORAGE, AT)),
+  'storage-not-counted': page('Storage and trust', '/storage', storagePage(NOT_COUNTED, AT)),
   'storage-new': page('Storage and trust', '/storage', storagePage(EMPTY_STORAGE, AT)),
   setup: page('Set up', '/setup', setupPage(SETUP, 'web', AT)),
   login: loginPage('/runs', 'This server does not know that token, or it has ended.'),

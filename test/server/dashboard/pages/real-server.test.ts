@@ -58,6 +58,11 @@ test('figures on screen are those that the test counted', async () => {
   for (const text of ['1 of 2', 'compile', 'BUILD_ID differs', 'saved 1 min 1 s'])
     expect(run).toContain(text);
 
+  await page.goto(`${server.url}/runs`);
+  await page.getByLabel('Run or action').fill(` ${report.id} `);
+  await page.getByRole('button', { name: 'Open' }).click();
+  expect(new URL(page.url()).pathname).toBe(`/runs/${report.id}`);
+
   const misses = await textOf(page, `${server.url}/misses`);
   expect(misses).toMatch(/Lost\s+2 min 5 s\s+in 1 miss of 1 run/);
   expect(misses).toContain('BUILD_ID');

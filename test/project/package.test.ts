@@ -100,7 +100,9 @@ test('without /proc the command runs on Node, and says so', async () => {
 test('the server serves, on the Node of the package and in the process that was started', async () => {
   const server = spawn(within('node_modules/.bin/assay'), ['serve', '--port', '0'], { cwd: folder, env });
   try {
-    expect((await fetch(`${await addressOf(server)}/healthz`)).status).toBe(200);
+    const url = await addressOf(server);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect(await shownBy(url)).toEqual(PAGES);
     const running = readlinkSync(`/proc/${server.pid}/exe`);
     expect(running).toBe(within('node_modules/assay/dist/node/node'));
   } finally {
@@ -108,6 +110,34 @@ test('the server serves, on the Node of the package and in the process that was 
     expect(await once(server, 'exit')).toEqual([0, null]);
   }
 });
+
+/** By path: the title of each page. */
+const PAGES = {
+  '/': 'Now',
+  '/runs': 'Runs',
+  '/misses': 'Misses worth fixing',
+  '/hermeticity': 'Hermeticity',
+  '/storage': 'Storage and trust',
+  '/setup': 'Set up',
+};
+
+/** The titles of the pages in the navigation, each with all files that it loads. */
+async function shownBy(url: string): Promise<Record<string, string>> {
+  const titles: Record<string, string> = {};
+  const read = async (path: string) => {
+    const answer = await fetch(`${url}${path}`, { headers: { accept: 'text/html' } });
+    expect({ path, status: answer.status }).toEqual({ path, status: 200 });
+    return answer.text();
+  };
+  const front = await read('/');
+  for (const [, path = ''] of front.matchAll(/<li><a href="([^"]+)"/g)) {
+    const page = await read(path);
+    titles[path] = /<title>(.*?) · Assay<\/title>/.exec(page)?.[1] ?? '';
+    for (const [, file = ''] of page.matchAll(/(?:href|src)="(\/~assets\/[^"]+)"/g))
+      expect((await read(file)).length).toBeGreaterThan(0);
+  }
+  return titles;
+}
 
 test('the library runs and watches, and the schemas are there', async () => {
   writeFileSync(within('words.txt'), 'b\na\n');

@@ -8,12 +8,15 @@ export interface Shape {
   /** Files in each package's src. */
   readonly files: number;
   readonly fileBytes: number;
+  /** How long each command sleeps before it copies; 0 by default. */
+  readonly sleepSeconds?: number;
 }
 
 const GROUP = 10;
-const COMMAND = 'mkdir -p dist && cp -r src/. dist/';
+const COPY = 'mkdir -p dist && cp -r src/. dist/';
 
-export function makeRepository(root: string, { packages, files, fileBytes }: Shape): void {
+export function makeRepository(root: string, { packages, files, fileBytes, sleepSeconds = 0 }: Shape): void {
+  const command = sleepSeconds > 0 ? `sleep ${sleepSeconds} && ${COPY}` : COPY;
   const write = (path: string, content: unknown) => {
     const file = join(root, path);
     mkdirSync(dirname(file), { recursive: true });
@@ -27,9 +30,9 @@ export function makeRepository(root: string, { packages, files, fileBytes }: Sha
     write(`packages/${name}/package.json`, {
       name,
       version: '1.0.0',
-      scripts: { build: COMMAND },
+      scripts: { build: command },
       dependencies,
-      wireit: { build: wireitStep(head === name ? undefined : head) },
+      wireit: { build: wireitStep(command, head === name ? undefined : head) },
     });
     for (let file = 0; file < files; file++) {
       const folder = files > 100 ? `d${file % 100}/` : '';
@@ -74,9 +77,9 @@ function writeConfigurations(
   );
 }
 
-function wireitStep(head: string | undefined): object {
+function wireitStep(command: string, head: string | undefined): object {
   const dependencies = head === undefined ? [] : [`../${head}:build`];
-  return { command: COMMAND, files: ['src/**'], output: ['dist/**'], dependencies };
+  return { command, files: ['src/**'], output: ['dist/**'], dependencies };
 }
 
 /** As npm writes it, because some tools find the workspaces there. */

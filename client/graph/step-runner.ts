@@ -25,7 +25,7 @@ export interface StepRunner {
 }
 
 export function openStepRunner(options: Omit<CacheOptions, 'skipsScanMemo' | 'systemFiles'>): StepRunner {
-  const cache = openCache({ ...options, skipsScanMemo: true, systemFiles: new SystemFileMemo() });
+  const cache = openCache({ ...options, skipsScanMemo: true, systemFiles: new SystemFileMemo(options.now) });
   const staging = new HeldStaging(options.workspace);
   const reported = new Set<RunEvent['type']>();
   const isFirst = ({ type }: RunEvent) => reported.size < reported.add(type).size;

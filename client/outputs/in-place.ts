@@ -9,14 +9,16 @@ import type { EvidenceStatus } from '../../core/evidence.ts';
 import {
   type AbsPath,
   absPath,
+  isAtOrBelow,
   isPlain,
   parentFolder,
   relativeIn,
 } from '../../hermeticity/system/absolute-path.ts';
-import { isSettled } from '../files/settled.ts';
+import { allSettled, isSettled } from '../files/settled.ts';
 import { lstatIn } from '../files/stat-recorder.ts';
-import { rowOf, type StatRow } from '../files/stat-table.ts';
+import { isAbsent, rowOf, type StatRow } from '../files/stat-table.ts';
 import { RUN } from '../limits.ts';
+import type { SystemFileMemo } from '../path-sets/system-file-memo.ts';
 import type { IdentifiedAction } from '../run/key.ts';
 import type { Log } from '../run/log.ts';
 import type { Hit } from '../run/lookup.ts';
@@ -51,11 +53,15 @@ export class InPlaceChecks {
     return this.#checks.get(key.hash);
   }
 
-  /** `checkedAt`: the clock before the outputs were compared. */
+  /**
+   * `checkedAt`: the clock before the outputs were compared. `systemFiles`: has stats of paths outside the
+   * workspace; who records these must ask it how old they are.
+   */
   record(
     { key, request }: IdentifiedAction,
     { log, exitCode, commandMs, status, receipt, address, result, outputs, observedPaths }: Hit,
     checkedAt: number,
+    systemFiles?: SystemFileMemo,
   ): void {
     if (log.stdout.length + log.stderr.length > RUN.inlineLogBytes) return;
     const made = new Map<string, StatRow>();
@@ -67,12 +73,17 @@ export class InPlaceChecks {
     const rows = new Map<string, StatRow>();
     const paths = observedPaths();
     if (!paths) return;
+    const workspace = absPath(request.workspace);
+    const rowAt = (path: AbsPath): StatRow => {
+      const read = () => rowOf(lstatIn(request.workspace, path));
+      return systemFiles && !isAtOrBelow(path, workspace) ? systemFiles.row(path, read) : read();
+    };
     for (const observed of paths) {
       if (!isPlain(observed)) return;
-      const path = pathToCheck(observed, request.workspace);
-      const stats = lstatIn(request.workspace, path);
-      if (stats && !isSettled(stats, checkedAt)) return;
-      rows.set(stats ? nameOf(path, request.workspace) : path, rowOf(stats));
+      const path = pathToCheck(observed, rowAt);
+      const row = rowAt(path);
+      if (!isAbsent(row) && !allSettled([row], checkedAt)) return;
+      rows.set(isAbsent(row) ? path : nameOf(path, workspace), row);
     }
     this.#checks.set(key.hash, {
       hit: {
@@ -91,8 +102,8 @@ export class InPlaceChecks {
 }
 
 /** Relative in the workspace, so that a path that another step makes has the same name as its output. */
-function nameOf(path: AbsPath, workspace: string): string {
-  return relativeIn(absPath(workspace), path) || path;
+function nameOf(path: AbsPath, workspace: AbsPath): string {
+  return relativeIn(workspace, path) || path;
 }
 
 /** The current stats of outputs, settled or not. */
@@ -110,6 +121,6 @@ function pathsOf(output: Output): string[] {
  * For an absent path below /usr, its folder: one lstat for all names that a compiler searched there. The
  * folder's mtime changes when a name appears. Below /usr folders seldom change.
  */
-function pathToCheck(path: AbsPath, workspace: string): AbsPath {
-  return path.startsWith('/usr/') && !lstatIn(workspace, path) ? parentFolder(path) : path;
+function pathToCheck(path: AbsPath, rowAt: (path: AbsPath) => StatRow): AbsPath {
+  return path.startsWith('/usr/') && isAbsent(rowAt(path)) ? parentFolder(path) : path;
 }

@@ -53,7 +53,7 @@ export function isInPlace(hit: Hit, action: IdentifiedAction, { cache, now }: Ru
   } catch {
     return false;
   }
-  cache.inPlace.record(action, hit, checkedAt);
+  cache.inPlace.record(action, hit, checkedAt, cache.systemFiles);
   return true;
 }
 

@@ -69,11 +69,19 @@ export class States {
     if (fact !== undefined) return fact;
     if (isPattern(seen.root)) return this.#like(seen);
     if (isAbove(seen.root)) return this.#above(seen);
-    const path = this.roots.resolve(seen);
-    if (path === undefined) return 'no such root';
-    const state = this.#memoized(path, seen.names ? seen.without : undefined);
+    const state = this.#knownState(seen) ?? this.#stateNow(seen);
     return state === seen.left ? ABSENT : state;
   };
+
+  /** Answers most paths of a graph's lookups before they are parsed. */
+  #knownState({ root, path, names }: ObservedPath): string | undefined {
+    return root === '' && !names ? this.#systemFiles?.knownState(path) : undefined;
+  }
+
+  #stateNow(seen: ObservedPath): string {
+    const path = this.roots.resolve(seen);
+    return path === undefined ? 'no such root' : this.#memoized(path, seen.names ? seen.without : undefined);
+  }
 
   /**
    * The same for a path set of a remote (foreign-states.ts): content that may be private is not read.
@@ -144,9 +152,9 @@ export class States {
     return path === undefined ? [] : [path];
   }
 
-  /** With `without`: the state of a folder is its names, except these. */
-  at(path: AbsPath, without?: readonly string[]): string {
-    return this.#read(path, { without });
+  /** With `without`: the state of a folder is its names, except these. `stats`: of the path, if they are known. */
+  at(path: AbsPath, without?: readonly string[], stats?: Stats): string {
+    return this.#read(path, { without, stats });
   }
 
   /** That a folder exists is not private. */
@@ -157,7 +165,7 @@ export class States {
   #read(path: AbsPath, how: StateOptions): string {
     const bytes = toBytes(path);
     try {
-      const stats = lstatSync(bytes, { throwIfNoEntry: false });
+      const stats = how.stats ?? lstatSync(bytes, { throwIfNoEntry: false });
       if (stats?.isDirectory() && how.without) return `names ${this.#namesHash(path, how.without)}`;
       return stats ? this.#stateOf(path, bytes, stats, how) : ABSENT;
     } catch (error) {
@@ -198,6 +206,7 @@ export class States {
 
 interface StateOptions {
   readonly without?: readonly string[] | undefined;
+  readonly stats?: Stats | undefined;
   /** Called while a file is read; may throw. */
   readonly onChunk?: () => void;
 }

@@ -1,14 +1,31 @@
-// The states of paths outside the workspace, for the lookups of one graph run: most actions read the same
-// system files.
+// The states and stats of paths outside the workspace, for the lookups of one graph run: most actions read the
+// same system files.
 // It is cleared after each command, which may have changed them. Sealing never uses it.
+//
+// A state and the stats of a path are read at different times. The up-to-date state may record both if the
+// stats were settled at `since`: then the path did not change between `since` and the stat, and a change
+// after the stat shows in the next run.
 import type { ObservedPath } from '../../core/path-set.ts';
 import type { AbsPath } from '../../hermeticity/system/absolute-path.ts';
+import type { StatRow } from '../files/stat-table.ts';
 import { Homes } from './homes.ts';
 
 export class SystemFileMemo {
-  readonly #states = new Map<AbsPath, string>();
+  readonly #states = new Map<string, string>();
+  readonly #rows = new Map<AbsPath, StatRow>();
   readonly #foreign = new Map<string, string>();
+  readonly #now: () => number;
   #homes: Homes | undefined;
+  #since: number | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** The clock before the oldest state was read. Stats that are newer do not belong to that state. */
+  get since(): number | undefined {
+    return this.#since;
+  }
 
   get homes(): Homes {
     this.#homes ??= new Homes();
@@ -16,14 +33,32 @@ export class SystemFileMemo {
   }
 
   state(path: AbsPath, read: () => string): string {
-    const state = this.#states.get(path) ?? read();
+    const known = this.#states.get(path);
+    if (known !== undefined) return known;
+    this.#since ??= this.#now();
+    const state = read();
     this.#states.set(path, state);
     return state;
+  }
+
+  /** The state of "/" and a relative path, if it is known. */
+  knownState(path: string): string | undefined {
+    return this.#states.get(`/${path}`);
+  }
+
+  row(path: AbsPath, read: () => StatRow): StatRow {
+    const known = this.#rows.get(path);
+    if (known) return known;
+    this.#since ??= this.#now();
+    const row = read();
+    this.#rows.set(path, row);
+    return row;
   }
 
   /** The state of a fact as a lookup at a remote compares it (foreign-states.ts): such a fact was admitted. */
   foreignState(seen: ObservedPath): string | undefined {
     const name = nameOfSystemPath(seen);
+    this.#since ??= this.#now(); // the caller reads an unknown state next
     return name === undefined ? undefined : this.#foreign.get(name);
   }
 
@@ -35,8 +70,10 @@ export class SystemFileMemo {
 
   forget(): void {
     this.#states.clear();
+    this.#rows.clear();
     this.#foreign.clear();
     this.#homes = undefined;
+    this.#since = undefined;
   }
 }
 

@@ -112,7 +112,7 @@ export function openCache(options: CacheOptions): Cache {
     openUploads,
     inPlace: new InPlaceChecks(),
     digests,
-    tools: new ToolMemo(options.workspace),
+    tools: new ToolMemo(options.workspace, options.now),
     systemFiles: options.systemFiles,
     listedSets: new Map(),
     inputs,

@@ -8,23 +8,36 @@ import { isFindable, resolveTool, type Tool, type ToolSearch } from './tools.ts'
 
 export class ToolMemo {
   readonly #workspace: string;
+  readonly #now: () => number;
   readonly #found = new Map<string, Tool>();
+  /** The clock before each tool was looked at. */
+  readonly #resolvedAt = new WeakMap<Tool, number>();
   readonly #findable = new Map<string, boolean>();
   /** By search path: whether it has a folder in the workspace. */
   readonly #paths = new Map<string, boolean>();
   /** Lookups whose result depends on the workspace. */
   readonly #inside = new Set<string>();
 
-  constructor(workspace: string) {
+  constructor(workspace: string, now: () => number = Date.now) {
     this.#workspace = workspace;
+    this.#now = now;
   }
 
   resolve(name: string, search: ToolSearch, missing?: ErrorCode): Tool {
     const id = this.#searchId(name, search);
-    const found = this.#found.get(id) ?? resolveTool(name, search, missing);
-    if (!this.#found.has(id) && this.#isInside(found)) this.#inside.add(id);
+    const known = this.#found.get(id);
+    if (known) return known;
+    const resolvedAt = this.#now();
+    const found = resolveTool(name, search, missing);
+    if (this.#isInside(found)) this.#inside.add(id);
     this.#found.set(id, found);
+    this.#resolvedAt.set(found, resolvedAt);
     return found;
+  }
+
+  /** The clock before the stats of a tool were taken; undefined for a tool that was not resolved here. */
+  resolvedAt(tool: Tool): number | undefined {
+    return this.#resolvedAt.get(tool);
   }
 
   isFindable(name: string, search: Pick<ToolSearch, 'path' | 'folder'>): boolean {

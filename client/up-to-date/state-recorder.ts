@@ -110,8 +110,11 @@ export class StateRecorder {
     const rows = new Map([...action.inputs.statRows(), ...found.rows]);
     const traversed = new Set([...action.inputs.existenceOnly()].filter((name) => !found.rows.has(name)));
     for (const folder of programFolders(step)) recordFolder(folder, root, rows);
-    const tools = action.tools.flatMap((tool) => tool.rows);
-    if (!allSettled([...rows.values(), ...outputs.values(), ...tools], beganAt)) return;
+    if (!allSettled([...rows.values(), ...outputs.values()], beganAt)) return;
+    if (!action.tools.every((tool) => allSettled(tool.rows, cache.tools.resolvedAt(tool) ?? beganAt))) return;
+    // The state of a path outside the workspace may have been read for an earlier step: these stats are younger.
+    const outside = [...rows].flatMap(([name, row]) => (name.startsWith('/') ? [row] : []));
+    if (!allSettled(outside, Math.min(beganAt, cache.systemFiles?.since ?? beganAt))) return;
     this.#recorded.set(step.id, {
       key: action.key.hash,
       address,

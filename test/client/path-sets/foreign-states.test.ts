@@ -64,7 +64,7 @@ describe('the lookups of one graph run', () => {
   };
 
   test('read a file of the system once, until a command has run', () => {
-    const memo = new SystemFileMemo();
+    const memo = new SystemFileMemo(Date.now);
     const env = seen('', 'usr/bin/env');
     const first = readBy(memo, env, env);
     expect(first.read).toEqual(['/usr/bin/env']);
@@ -75,14 +75,14 @@ describe('the lookups of one graph run', () => {
   });
 
   test('ask for existence and for content separately', () => {
-    const memo = new SystemFileMemo();
+    const memo = new SystemFileMemo(Date.now);
     const { states } = readBy(memo, seen('', 'usr/bin/env', 'absent'), seen('', 'usr/bin/env'));
     expect(states).toEqual(['there', expect.stringMatching(/^program /)]);
   });
 
   test('read what a restored output or another tool may change each time', () => {
     shop.write('src/main.c', 'int main;');
-    const memo = new SystemFileMemo();
+    const memo = new SystemFileMemo(Date.now);
     const main = seen('workspace', 'src/main.c');
     const linked = seen('', `${shop.workspace.slice(1)}/src/main.c`);
     const path = join(shop.workspace, 'src/main.c');
@@ -90,7 +90,7 @@ describe('the lookups of one graph run', () => {
   });
 
   test('refuse a path each time', () => {
-    const memo = new SystemFileMemo();
+    const memo = new SystemFileMemo(Date.now);
     const wallet = seen('', 'var/lib/wallet');
     for (let round = 0; round < 2; round++) {
       expect(() => foreign(undefined, memo).check([wallet])).toThrow();

@@ -7,6 +7,7 @@ import { withDependencyFixes } from '../config/dependency-fix.ts';
 import { requestOf, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { GRAPH } from '../limits.ts';
+import type { ScratchPool } from '../process/scratch-pool.ts';
 import type { Cache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
 import type { KeyedAction } from '../run/key.ts';
@@ -31,6 +32,7 @@ export interface SlotContext extends StepContext {
 export interface ExecuteContext extends SlotContext {
   readonly cache: Cache;
   readonly madeSteps: MadeSteps;
+  readonly scratch: ScratchPool;
   /** Called after a step wrote files: another step may use them as tools. */
   wrote(): void;
   /** False if another step has already reported this event type. */
@@ -153,13 +155,14 @@ function runContext(
   reports: StepReports,
   slot: JobSlot,
 ): RunContext {
-  const { emit, cache, force } = context;
+  const { emit, cache, scratch, force } = context;
   return {
     ...logStreamsOf(step, emit),
     cache: step.cache ? (force ? storeOnly(cache) : cache) : disabled(cache),
     caller,
     withoutState: force,
     uploadsLater: true,
+    scratch,
     report: (event) => reports.handle(event),
     acquireJobSlot: () => slot.acquire(),
     releaseJobSlot: () => slot.release(),

@@ -1,8 +1,10 @@
-// What all executed steps of a graph share: the caches, and one staging folder that stays between steps.
+// What all executed steps of a graph share: the caches, scratch folders, and one staging folder that stays
+// between steps.
 
 import type { Step } from '../config/step.ts';
 import { Staging } from '../outputs/staging.ts';
 import { SystemFileMemo } from '../path-sets/system-file-memo.ts';
+import { ScratchPool } from '../process/scratch-pool.ts';
 import { type Cache, type CacheOptions, openCache } from '../run/caches.ts';
 import { warningText } from '../run/reporter.ts';
 import type { RunEvent } from '../terminal/events.ts';
@@ -30,13 +32,15 @@ export function openStepRunner(options: Omit<CacheOptions, 'skipsScanMemo' | 'sy
   const reported = new Set<RunEvent['type']>();
   const isFirst = ({ type }: RunEvent) => reported.size < reported.add(type).size;
   const madeSteps = new MadeSteps();
+  const scratch = new ScratchPool();
   const wrote = () => {
     staging.hold();
     cache.tools.forgetInside();
   };
   return {
     cache,
-    run: (step, context, known) => executeStep(step, { ...context, cache, wrote, madeSteps, isFirst }, known),
+    run: (step, context, known) =>
+      executeStep(step, { ...context, cache, wrote, madeSteps, scratch, isFirst }, known),
     recordMade: (began, context) => madeSteps.record(cache, context, began),
     async finishUploads(began, emit, stop) {
       const settled = await cache.finishUploads(began, {
@@ -49,6 +53,7 @@ export function openStepRunner(options: Omit<CacheOptions, 'skipsScanMemo' | 'sy
     },
     close() {
       staging.release();
+      scratch.close();
       return cache.close();
     },
   };

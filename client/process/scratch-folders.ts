@@ -1,26 +1,52 @@
 // The scratch folders of one action: an empty HOME, an empty TMPDIR, and shims for tools that the fixed PATH
 // misses.
-// They exist only while the action runs.
-import { chmodSync, lstatSync, mkdirSync, realpathSync, rmdirSync, writeFileSync } from 'node:fs';
+// They exist only while the action runs, or are given to the next action untouched (scratch-pool.ts).
+import { chmodSync, mkdirSync, realpathSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
+import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { ScratchFolders } from '../action/environment.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { locateOnPath, type Tool } from '../tools/tools.ts';
+import { type EmptyScratch, type ScratchPool, stampOf } from './scratch-pool.ts';
 
-/** `locate`: the path at which the action sees a tool. */
+export interface ScratchOptions<T> {
+  /** The path at which the action sees a tool. */
+  locate?(file: string): string;
+  /** Has folders of earlier actions, and takes these afterwards. */
+  readonly pool?: ScratchPool | undefined;
+  /** What the action did to the folders, if it is known. */
+  traceOf?(done: T): TraceReport | undefined;
+}
+
 export async function withScratchFolders<T>(
   { tools, environment }: Pick<KeyedAction, 'tools' | 'environment'>,
   work: (folders: ScratchFolders) => Promise<T>,
-  locate: (file: string) => string = (file) => file,
+  { locate = (file) => file, pool, traceOf }: ScratchOptions<T> = {},
 ): Promise<T> {
-  const root = temporaryFolder('run');
+  const scratch = pool?.take() ?? makeEmpty();
+  const { root, madeAtMs } = scratch;
+  let isKept = false;
   try {
     const path = environment.find(({ name }) => name === 'PATH')?.value ?? '';
-    const { ctimeMs: madeAtMs } = lstatSync(root);
-    return await work({ root, madeAtMs, ...makeFolders(root, tools, path, locate) });
+    const bin = makeShims(root, tools, path, locate);
+    const done = await work({ root, madeAtMs, home: join(root, 'home'), tmp: join(root, 'tmp'), bin });
+    const trace = bin === undefined ? traceOf?.(done) : undefined;
+    isKept = trace !== undefined && pool?.put(scratch, trace) === true;
+    return done;
   } finally {
-    if (!removeEmpty(root)) removeTemporaryFolder(root);
+    if (!isKept && !removeEmpty(root)) removeTemporaryFolder(root);
+  }
+}
+
+function makeEmpty(): EmptyScratch {
+  const root = temporaryFolder('run');
+  try {
+    for (const name of ['home', 'tmp']) mkdirSync(join(root, name));
+    return stampOf(root);
+  } catch (error) {
+    removeTemporaryFolder(root);
+    throw error;
   }
 }
 
@@ -34,27 +60,27 @@ function removeEmpty(root: string): boolean {
   }
 }
 
-function makeFolders(
+/** Undefined if the PATH finds every tool. */
+function makeShims(
   root: string,
   tools: readonly Tool[],
   path: string,
   locate: (file: string) => string,
-): Pick<ScratchFolders, 'home' | 'tmp' | 'bin'> {
-  const [home, tmp, bin] = [join(root, 'home'), join(root, 'tmp'), join(root, 'bin')];
-  for (const folder of [home, tmp]) mkdirSync(folder);
+): string | undefined {
   const used = tools.flatMap((tool) => [tool, ...tool.interpreters]);
   const hidden = used.filter((tool) => needsShim(path, tool));
-  if (hidden.length === 0) return { home, tmp };
+  if (hidden.length === 0) return undefined;
+  const bin = join(root, 'bin');
   mkdirSync(bin);
   for (const tool of hidden) writeShim(join(bin, basename(tool.name)), locate(tool.file));
-  return { home, tmp, bin };
+  return bin;
 }
 
 /** True if the strict PATH does not find the program by its name, or finds another one. */
 function needsShim(path: string, { name, file }: Tool): boolean {
   if (name.includes('/')) return false;
   const found = locateOnPath(name, path);
-  return found === undefined || realpathSync(found) !== realpathSync(file);
+  return found === undefined || (found !== file && realpathSync(found) !== realpathSync(file));
 }
 
 /**

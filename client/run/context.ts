@@ -1,6 +1,7 @@
 // What a run gets from its caller: the caches, the environment, the output streams, the clock and hooks.
 import type { Variables } from '../action/environment.ts';
 import type { Ownership } from '../outputs/output-lock.ts';
+import type { ScratchPool } from '../process/scratch-pool.ts';
 import type { Report } from '../terminal/events.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
 import type { Cache } from './caches.ts';
@@ -28,6 +29,8 @@ export interface RunContext {
   throwIfCancelled?(): void;
   /** The locks of the outputs, while the run holds them. */
   readonly ownership?: Ownership;
+  /** Scratch folders of earlier commands of the same graph run. */
+  readonly scratch?: ScratchPool | undefined;
   /** Ends the command. */
   readonly signal?: AbortSignal | undefined;
   now(): number;

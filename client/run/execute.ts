@@ -8,7 +8,7 @@ import type { RunRequest } from '../action/request.ts';
 import { RUN } from '../limits.ts';
 import { findEarlierCaches } from '../outputs/earlier-caches.ts';
 import { existsAt, setOutputsAside } from '../outputs/set-aside.ts';
-import type { CommandEnd, Launcher } from '../process/launch.ts';
+import type { Launcher } from '../process/launch.ts';
 import { withScratchFolders } from '../process/scratch-folders.ts';
 import { toolVariables } from '../process/tool-variables.ts';
 import type { Watched } from '../trace/evidence.ts';
@@ -53,7 +53,7 @@ export async function execute(
   preparation: Preparation = {},
 ): Promise<Execution> {
   const { request } = action;
-  const attempt = async <T extends CommandEnd>(launcherFor: LauncherFor<T>): Promise<T & Execution> => {
+  const attempt = async <T extends MaybeWatched>(launcherFor: LauncherFor<T>): Promise<T & Execution> => {
     const earlierState = await preparation.restoreState?.();
     const { unkeyed } = preparation;
     const overEarlier = earlierState !== undefined;
@@ -97,13 +97,13 @@ interface Attempt {
   readonly overEarlier?: boolean;
 }
 
-type LauncherFor<T extends CommandEnd> = (folders: ScratchFolders) => Launcher<T>;
+type LauncherFor<T extends MaybeWatched> = (folders: ScratchFolders) => Launcher<T>;
 
 /** `launcherFor` gets the scratch folders of the action. */
-export async function executeBy<T extends CommandEnd>(
+export async function executeBy<T extends MaybeWatched>(
   launcherFor: LauncherFor<T>,
   action: KeyedAction,
-  context: Pick<RunContext, 'stdout' | 'stderr' | 'now' | 'signal'>,
+  context: Pick<RunContext, 'stdout' | 'stderr' | 'now' | 'signal' | 'scratch'>,
   { unkeyed = () => ({}), overEarlier = false }: Attempt = {},
 ): Promise<T & Execution> {
   const { request, tools, environment } = action;
@@ -148,7 +148,11 @@ export async function executeBy<T extends CommandEnd>(
           log: recorder.finish(),
         };
       },
-      toolLocation(request),
+      {
+        locate: toolLocation(request),
+        pool: context.scratch,
+        traceOf: ({ watched }) => (watched?.where === 'machine' ? watched.report : undefined),
+      },
     );
   } finally {
     aside.finish(failed && !request.cacheFailures);

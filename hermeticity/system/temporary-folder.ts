@@ -1,6 +1,14 @@
 // Temporary folders named `assay-PURPOSE-OWNER-XXXXXX`, each owned by one process. A killed process leaves
 // its folders behind. The next process removes them when it creates its first folder.
-import { lstatSync, mkdtempSync, readdirSync, realpathSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AssayError, messageOf } from '../../core/errors.ts';
@@ -9,6 +17,8 @@ import { identityText, livenessOf, ownIdentity, parseIdentity } from './process-
 import { removeTree } from './remove-tree.ts';
 
 const NAME = /^assay-[a-z]+-(\d+-\d+-\d+)-\w{6}$/;
+/** Of the part of the name that mkdtemp chooses. */
+const SUFFIX_LENGTH = 6;
 
 /** Parent folders that this process has already swept. */
 const swept = new Set<string>();
@@ -32,6 +42,16 @@ export function temporaryFolder(purpose: string): string {
     }
   }
   throw new AssayError('ASSAY_NO_TEMPORARY_FOLDER', reasons.join('; '));
+}
+
+let renamed = 0;
+
+/** Gives a folder of this process another name, which no folder had before. Throws if it cannot. */
+export function renameTemporaryFolder(folder: string): string {
+  const suffix = (renamed++).toString(36).padStart(SUFFIX_LENGTH, '0');
+  const fresh = `${folder.slice(0, -SUFFIX_LENGTH)}${suffix}`;
+  renameSync(folder, fresh);
+  return fresh;
 }
 
 /** On some file systems a folder can be created although no byte can be written. */

@@ -108,9 +108,11 @@ export function pathSetId(set: PathSet): Hash {
   return hashOf('assay-path-set-id-1', ...lines).hash;
 }
 
-export function compareObservedPaths(a: ObservedPath, b: ObservedPath): number {
-  const [left, right] = [nameOf(a), nameOf(b)];
-  return left < right ? -1 : left > right ? 1 : 0;
+/** In the order of a path set. Each name is made once: a comparison of two paths would make two. */
+export function sortObservedPaths(paths: readonly ObservedPath[]): ObservedPath[] {
+  const named = paths.map((seen) => ({ seen, name: nameOf(seen) }));
+  named.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  return named.map(({ seen }) => seen);
 }
 
 function sharedBy([first = [], ...others]: readonly PathSet[]): PathSet {

@@ -38,6 +38,9 @@ export interface LargeBlob {
   chunks(offset?: number, length?: number, chunksPerRead?: () => number): AsyncIterable<Buffer>;
 }
 
+/** What reads blobs and stores none. */
+export type BlobReader = Pick<Blobs, 'get'>;
+
 export interface Blobs {
   get(hash: Hash): Promise<Blob | undefined>;
   /**

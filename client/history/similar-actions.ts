@@ -6,10 +6,10 @@ import { type Digest, type Hash, parseDigest } from '../../core/digest.ts';
 import { type Command, Directory } from '../../core/proto/generated/reapi.ts';
 import { readAction } from '../../store/actions/stored-action.ts';
 import { readBlob } from '../../store/shared/read-blob.ts';
-import type { Blobs } from '../../store/store.ts';
+import type { BlobReader } from '../../store/store.ts';
 
 /** Throws if the store no longer has one of them. */
-export async function areSimilar(one: Hash, other: Hash, blobs: Blobs): Promise<boolean> {
+export async function areSimilar(one: Hash, other: Hash, blobs: BlobReader): Promise<boolean> {
   const [a, b] = await Promise.all([readAction(one, blobs), readAction(other, blobs)]);
   return (
     shareOne(outputsOf(a.command), outputsOf(b.command)) ||
@@ -41,7 +41,7 @@ function wordsOf(command: readonly string[]): Set<string> {
   return new Set(words.filter((word) => /^[^-]/.test(word)));
 }
 
-async function shareFile(one: Digest, other: Digest, blobs: Blobs): Promise<boolean> {
+async function shareFile(one: Digest, other: Digest, blobs: BlobReader): Promise<boolean> {
   const [a, b] = [
     Directory.decode(await readBlob(one.hash, blobs)),
     Directory.decode(await readBlob(other.hash, blobs)),

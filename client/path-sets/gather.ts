@@ -9,11 +9,11 @@ import { lstatSync, realpathSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { childOf, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import {
-  compareObservedPaths,
   LOADER_CACHE,
   MACHINE,
   type ObservedPath,
   type PathSet,
+  sortObservedPaths,
 } from '../../core/path-set.ts';
 import {
   type AbsPath,
@@ -148,7 +148,7 @@ class Gathering {
     }
     // A name that was searched in several folders above is listed once.
     const once = new Map(rooted.map((seen) => [JSON.stringify([seen.root, seen.path]), seen]));
-    return [...once.values()].sort(compareObservedPaths);
+    return sortObservedPaths([...once.values()]);
   }
 
   #add(entry: ReadSetEntry): void {
@@ -165,7 +165,7 @@ class Gathering {
       if (!stats) throw changed(entry.path, 'went away');
       if (names && stats.isDirectory()) this.#checkNames(entry.path, stats);
       else if (!stats.isDirectory()) this.#checkUntouched(entry.path, stats);
-      this.#keep(entry, names, entry.withoutCaches ? CACHE_NAMES : []);
+      this.#keep(entry, names, entry.withoutCaches ? CACHE_NAMES : [], stats);
     }
   }
 
@@ -205,9 +205,10 @@ class Gathering {
     { path, searchedFrom }: Pick<ReadSetEntry, 'path' | 'searchedFrom'>,
     names: boolean,
     passedOver: readonly string[] = [],
+    stats?: Stats,
   ): void {
     const without = names ? [...new Set([...this.#ownNamesIn(path), ...passedOver])].sort() : [];
-    const state = this.#states.at(path, names ? without : undefined);
+    const state = this.#states.at(path, names ? without : undefined, stats);
     this.#found.set(path, { names, state, left: '', without, note: '', searchedFrom });
   }
 

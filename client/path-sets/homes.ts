@@ -38,6 +38,7 @@ export class Homes {
   readonly own: AbsPath | undefined;
   readonly #homes: readonly AbsPath[];
   readonly #ownIsRoot: boolean;
+  #software: { readonly workspace: AbsPath; readonly found: readonly HomeSoftware[] } | undefined;
 
   constructor(home: string = homeFolder(), others: readonly string[] = homesOfPeople()) {
     // Homes of others are not looked at: they may be on file servers that do not answer.
@@ -76,7 +77,13 @@ export class Homes {
   }
 
   /** The installed software in the caller's home. What lies in the workspace belongs to it. */
-  ownSoftware(workspace: AbsPath): HomeSoftware[] {
+  ownSoftware(workspace: AbsPath): readonly HomeSoftware[] {
+    if (this.#software?.workspace !== workspace)
+      this.#software = { workspace, found: this.#findSoftware(workspace) };
+    return this.#software.found;
+  }
+
+  #findSoftware(workspace: AbsPath): HomeSoftware[] {
     const home = this.own;
     if (home === undefined) return [];
     const keepOut = [workspace, home, ...this.#homes];

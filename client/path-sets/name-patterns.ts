@@ -8,10 +8,10 @@
 // A pattern has the root "like:" and the root of its folder. Its last part has one "*", for one or more
 // characters.
 import {
-  compareObservedPaths,
   type ObservedPath,
   type PathSet,
   type StateOf,
+  sortObservedPaths,
   wasAbsent,
 } from '../../core/path-set.ts';
 import { OBSERVED } from '../limits.ts';
@@ -63,7 +63,7 @@ export function withPatterns(
     const patterns = patternsFor(set, other, mayReplace);
     if (!patterns || patterns.some((one) => stateOf(one) !== 'absent')) continue;
     const kept = set.filter((seen) => !patterns.some((one) => covers(one, seen)));
-    return [...kept, ...patterns].sort(compareObservedPaths);
+    return sortObservedPaths([...kept, ...patterns]);
   }
   return set;
 }

@@ -1,9 +1,9 @@
 // Explains a miss: finds the closest earlier action and describes what differs from it.
-import type { Hash } from '../../core/digest.ts';
+import { digestOf, type Hash } from '../../core/digest.ts';
 import type { MissCause } from '../../core/metadata/run-report.ts';
 import { type Difference, differences } from '../../store/actions/difference.ts';
 import { missCauseOf } from '../../store/actions/miss-cause.ts';
-import type { Blobs, Store } from '../../store/store.ts';
+import type { BlobReader, Store } from '../../store/store.ts';
 import { looksSecret } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
@@ -15,7 +15,7 @@ import { localPathSets } from '../path-sets/storage.ts';
 import type { RunContext } from './context.ts';
 import type { KeyedAction } from './key.ts';
 import type { MissReasons } from './miss-reasons.ts';
-import { keepAction } from './publish.ts';
+import { messagesOf } from './publish.ts';
 
 export interface Explanation {
   readonly reason: string;
@@ -38,8 +38,8 @@ const FORGOTTEN: Explanation = {
 const CANDIDATES = 10;
 
 /**
- * Stores the action first, because the comparison reads it from the store. `refusal`: why a found result was
- * refused. `factsDiffer`: why the results of the remote are not for this machine.
+ * Stores nothing: the command waits for the explanation. `refusal`: why a found result was refused.
+ * `factsDiffer`: why the results of the remote are not for this machine.
  */
 export async function explain(
   action: KeyedAction,
@@ -49,16 +49,28 @@ export async function explain(
   const store = await cache.openStore();
   if (!store) return { reason: 'there is no usable store', cause: { kind: 'unknown' }, differences: [] };
   const earlier = cache.history.entries();
-  if (earlier.length > 0) await keepAction(action, store);
+  // Before the command, which may change its inputs.
+  const blobs = earlier.length > 0 ? withMessages(action, store.blobs) : store.blobs;
   if (refusal !== undefined)
     return { reason: `refused: ${refusal}`, cause: { kind: 'refused' }, differences: [] };
   const last = earlier.find((entry) => entry.key === action.key.hash);
   const differs = (last && (await differsNow(action, store, cache.digests))) ?? factsDiffer?.();
   if (differs !== undefined) return { reason: differs, cause: factIn(differs), differences: [] };
   if (earlier.length === 0) return NO_EARLIER_RUN;
-  if (!last) return explainMiss(action, earlier, store.blobs);
+  if (!last) return explainMiss(action, earlier, blobs);
   const cause = { kind: last.exitCode ? 'failed-before' : 'not-kept' } as const;
   return { reason: whyNothingStored(last, action.request), cause, differences: [] };
+}
+
+/** The blobs of the store, and the messages of an action that is not stored yet. */
+function withMessages(action: KeyedAction, blobs: BlobReader): BlobReader {
+  const own = new Map(messagesOf(action).map((bytes) => [digestOf(bytes).hash, Buffer.from(bytes)]));
+  return {
+    get: async (hash) => {
+      const bytes = own.get(hash);
+      return bytes ? { size: bytes.length, bytes } : blobs.get(hash);
+    },
+  };
 }
 
 /** The sentence begins with what differs. */
@@ -92,7 +104,7 @@ async function differsNow(
 async function explainMiss(
   action: KeyedAction,
   earlier: readonly HistoryEntry[],
-  blobs: Blobs,
+  blobs: BlobReader,
 ): Promise<Explanation> {
   const key = action.key.hash;
   const last = lastOfStep(action.request, earlier);

@@ -57,11 +57,15 @@ export async function publish(
     return NOTHING;
   }
   const states = new States(action, cache.digests);
+  const stateOf = remembering(states.of, sealed.pathSet);
   const foreign = new ForeignStates(states, now);
-  const found = await findAddress(action, sealed, localPathSets(store), states.of, listed ?? [], foreign);
-  const address = { ...found, stateOf: states.of };
+  const found = await findAddress(action, sealed, localPathSets(store), stateOf, listed ?? [], foreign);
+  const address = { ...found, stateOf };
   const outcome = await publishLocally(action, sealed, address, store, report);
-  if (outcome !== 'published') return { ...NOTHING, diverged: outcome === 'diverged' };
+  if (outcome !== 'published') {
+    await keepAction(action, store);
+    return { ...NOTHING, diverged: outcome === 'diverged' };
+  }
   const uploads = await cache.openUploads();
   const localOnly = sealed.localOnly ?? (uploads && whyPrivate(found.set, states));
   if (localOnly !== undefined) {
@@ -128,13 +132,15 @@ async function publishLocally(
     (await store.results.get({ namespace: DEFAULT_NAMESPACE, key: hash }))?.bytes;
   try {
     const own = { key: key.hash, result: sealed.result };
-    const isRival =
-      set && (await hasRival(own, candidates(action.key, slots, remembering(stateOf)), resultAt));
+    const isRival = set && (await hasRival(own, candidates(action.key, slots, stateOf), resultAt));
     if (!isRival) await putLocally([...sealed.contents, ...actionBlobs(action, set)], store.blobs);
-    const outcome = isRival
-      ? 'diverged'
-      : await store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, sealed.result);
-    if (set && !isRival) await addPathSet(action.key.hash, set, slots, stateOf);
+    // A path set without a result leads nowhere, so the two may come in any order, and in one commit.
+    const [outcome] = isRival
+      ? (['diverged'] as const)
+      : await Promise.all([
+          store.results.put({ namespace: DEFAULT_NAMESPACE, key: key.hash }, sealed.result),
+          set && addPathSet(action.key.hash, set, slots, stateOf),
+        ]);
     if (outcome !== 'diverged') return 'published';
     report({
       type: 'not-published',
@@ -187,7 +193,11 @@ function unsharedOf(action: KeyedAction, { key, set }: Candidate): UnsharedResul
 }
 
 function actionBlobs(action: KeyedAction, set?: PathSet): Sealed[] {
-  const folders = action.inputs.directories().blobs.values();
-  const messages = [action.action, action.command, ...folders, ...(set ? [encodePathSet(set)] : [])];
+  const messages = [...messagesOf(action), ...(set ? [encodePathSet(set)] : [])];
   return messages.filter(({ length }) => length > 0).map((bytes) => ({ digest: digestOf(bytes), bytes }));
+}
+
+/** The Action, its Command and its Directory messages. */
+export function messagesOf({ action, command, inputs }: KeyedAction): Uint8Array[] {
+  return [action, command, ...inputs.directories().blobs.values()];
 }

@@ -3,7 +3,7 @@ import { type Digest, type Hash, parseDigest } from '../../core/digest.ts';
 import { join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { type Command, Directory } from '../../core/proto/generated/reapi.ts';
 import { readBlob } from '../shared/read-blob.ts';
-import type { Blobs } from '../store.ts';
+import type { BlobReader } from '../store.ts';
 import { readAction, type StoredAction } from './stored-action.ts';
 
 export type Difference =
@@ -17,7 +17,7 @@ export type Difference =
   | { readonly kind: 'key-version'; readonly before: string; readonly after: string };
 
 /** Empty if the two are equal. Throws if the store no longer has one of them. */
-export async function differences(before: Hash, after: Hash, blobs: Blobs): Promise<Difference[]> {
+export async function differences(before: Hash, after: Hash, blobs: BlobReader): Promise<Difference[]> {
   const [old, now] = await Promise.all([readAction(before, blobs), readAction(after, blobs)]);
   return [
     ...keyVersions(old, now),
@@ -80,7 +80,12 @@ function defined(before: string | undefined, after: string | undefined): { befor
 }
 
 /** Descends only into directories that differ. */
-async function inputs(old: Digest, now: Digest, blobs: Blobs, at: RelPath = ROOT): Promise<Difference[]> {
+async function inputs(
+  old: Digest,
+  now: Digest,
+  blobs: BlobReader,
+  at: RelPath = ROOT,
+): Promise<Difference[]> {
   if (old.hash === now.hash) return [];
   const [before, after] = [
     Directory.decode(await readBlob(old.hash, blobs)),

@@ -2,7 +2,7 @@
 import { type Digest, type Hash, parseDigest, parseHash } from '../../core/digest.ts';
 import { Action, Command } from '../../core/proto/generated/reapi.ts';
 import { readBlob } from '../shared/read-blob.ts';
-import type { Blobs } from '../store.ts';
+import type { BlobReader } from '../store.ts';
 
 export interface StoredAction {
   readonly command: Command;
@@ -12,7 +12,7 @@ export interface StoredAction {
 }
 
 /** Throws if the store no longer has it. */
-export async function readAction(key: Hash, blobs: Blobs): Promise<StoredAction> {
+export async function readAction(key: Hash, blobs: BlobReader): Promise<StoredAction> {
   const action = Action.decode(await readBlob(key, blobs));
   const command = Command.decode(await readBlob(parseHash(action.commandDigest?.hash ?? ''), blobs));
   return {

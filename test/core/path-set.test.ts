@@ -3,7 +3,6 @@
 import { expect, test } from 'vitest';
 import { digestOf, parseHash } from '../../core/digest.ts';
 import {
-  compareObservedPaths,
   decodePathSet,
   encodePathSet,
   LOADER_CACHE,
@@ -11,6 +10,7 @@ import {
   type ObservedPath,
   type PathSet,
   resultKey,
+  sortObservedPaths,
 } from '../../core/path-set.ts';
 
 function fact(root: string, path: string, state: string, note = ''): ObservedPath {
@@ -33,7 +33,7 @@ test('the bytes of a set with facts', () => {
     size: 337,
   });
   expect(decodePathSet(bytes)).toMatchObject(SET);
-  expect([...SET].sort(compareObservedPaths)).toEqual(SET);
+  expect(sortObservedPaths(SET)).toEqual(SET);
 });
 
 test('the key of its result', () => {

@@ -36,6 +36,8 @@ export class InputReader implements InputSource {
   readonly #digests: FileDigests;
   readonly #memos: ScanMemos | undefined;
   readonly #now: () => number;
+  /** The entries of each scan. A recalled digest has none: its entries are scanned when they are asked for. */
+  readonly #scanned = new WeakMap<Inputs, readonly Entry[]>();
 
   /** `memos`: undefined for a caller that remembers more than scans. */
   constructor(digests: FileDigests, memos: ScanMemos | undefined, now: () => number) {
@@ -71,25 +73,55 @@ export class InputReader implements InputSource {
     const paths = now.entries().flatMap(({ kind, path }) => (kind === 'directory' ? [] : [path]));
     const after = now.statRows();
     const same =
-      now.root.hash === inputs.root.hash && paths.every((path) => sameRow(before.get(path), after.get(path)));
+      this.#isSameTree(now, inputs) && paths.every((path) => sameRow(before.get(path), after.get(path)));
     return same ? undefined : 'its inputs changed while it ran';
+  }
+
+  /** The same entries in the same order have the same digest, which is not computed then. */
+  #isSameTree(now: Inputs, earlier: Inputs): boolean {
+    const scanned = this.#scanned.get(earlier);
+    if (scanned && sameEntries(scanned, now.entries())) return true;
+    return now.root.hash === earlier.root.hash;
   }
 
   #scan(request: RunRequest): Inputs {
     const beganAt = this.#now();
     const observations = new StatRecorder(request.workspace);
     const { entries, strayLinks } = scanInputs(request, observations, this.#digests);
-    const encoded = encodeDirectories(entries);
-    if (strayLinks.length === 0) this.#memos?.remember(request, observations, encoded.root, beganAt);
-    return {
-      root: encoded.root,
+    let encoded: EncodedDirectories | undefined;
+    const directories = () => {
+      encoded ??= encodeDirectories(entries);
+      return encoded;
+    };
+    if (strayLinks.length === 0 && this.#memos)
+      this.#memos.remember(request, observations, directories().root, beganAt);
+    const scan: Inputs = {
+      get root() {
+        return directories().root;
+      },
       strayLinks,
-      directories: () => encoded,
+      directories,
       entries: () => entries,
       statRows: () => statRowsOf(observations),
       existenceOnly: () => observations.traversed(),
     };
+    this.#scanned.set(scan, entries);
+    return scan;
   }
+}
+
+function sameEntries(before: readonly Entry[], after: readonly Entry[]): boolean {
+  return before.length === after.length && before.every((entry, at) => isSameEntry(entry, after[at]));
+}
+
+function isSameEntry(a: Entry, b: Entry | undefined): boolean {
+  if (a.path !== b?.path) return false;
+  if (a.kind === 'file' && b.kind === 'file')
+    return (
+      a.digest.hash === b.digest.hash && a.digest.size === b.digest.size && a.executable === b.executable
+    );
+  if (a.kind === 'symlink' && b.kind === 'symlink') return a.target === b.target;
+  return a.kind === 'directory' && b.kind === 'directory';
 }
 
 function statRowsOf({ recorded }: StatRecorder): Map<string, StatRow> {

@@ -44,11 +44,28 @@ function compile(observations: StatRecorder, source: string, optional: boolean):
   return exact === undefined ? compileText(source, optional) : literal(source, exact, optional);
 }
 
+/** Patterns by their text: an action has each of its own compiled four times. */
+const compiled = new Map<string, CompiledPattern>();
+const MAX_COMPILED = 1000;
+
 function compileText(source: string, optional: boolean): CompiledPattern {
+  const known = compiled.get(source) ?? compileAnew(source);
+  if (compiled.size >= MAX_COMPILED) compiled.clear();
+  compiled.set(source, known);
+  return known.optional === optional ? known : { ...known, optional };
+}
+
+function compileAnew(source: string): CompiledPattern {
   const { base, isGlob } = picomatch.scan(source);
-  if (!isGlob) return literal(source, relPathFromUser(unescaped(source)), optional);
+  if (!isGlob) return literal(source, relPathFromUser(unescaped(source)), false);
   const folder = relPathFromUser(unescaped(base));
-  return { source, optional, base: folder, literal: false, matches: globMatcher(tidy(source), folder) };
+  return {
+    source,
+    optional: false,
+    base: folder,
+    literal: false,
+    matches: globMatcher(tidy(source), folder),
+  };
 }
 
 /** A path that exists as typed is literal: "pages/[id].tsx" is a file before it is a glob. */

@@ -1,8 +1,6 @@
 // The result of a command that has just run, as a later lookup would find it.
 // The end of a graph run checks with it which steps are in place (graph/made-steps.ts).
 import { digestOf } from '../../core/digest.ts';
-import { receiptOf } from '../../core/metadata/receipt.ts';
-import { decodeResult } from '../../core/result.ts';
 import { countFacts } from '../path-sets/fact-counts.ts';
 import type { Candidate } from '../path-sets/path-sets.ts';
 import { States } from '../path-sets/states.ts';
@@ -14,12 +12,11 @@ import type { SealedResult } from './seal.ts';
 
 export function ownHit(
   action: KeyedAction,
-  { result, outputs, status }: SealedResult,
+  { result, made, outputs, status }: SealedResult,
   { exitCode, log, commandMs }: Execution,
   { key, set }: Candidate,
   { cache }: RunContext,
 ): Hit {
-  const made = receiptOf(decodeResult(result));
   const facts = countFacts(set ?? [], ({ state }) => state);
   return {
     outcome: 'hit-local',

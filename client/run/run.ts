@@ -166,12 +166,14 @@ async function runCommand(action: KeyedAction, context: RunContext, reasons: Mis
   const { reason, cause, against } = await explain(action, context, reasons);
   const state = await openState(action, context);
   const { execution, checkpoints } = await executeAction(action, context, state);
+  // After a failure no further command begins, so a step that may fail keeps its slot until that is known.
+  const isDone = execution.exitCode === 0 && action.request.hermetic !== 'strict';
+  if (isDone) await handOverSlot(context);
   const sealed = seal(action, execution, context);
   const { commandMs } = execution;
   const { status } = sealed;
   const ended = endOf(execution, action.request, status);
-  // After a failure no further command begins, so a step that fails keeps its slot until that is known.
-  if (ended.exitCode === 0) context.releaseJobSlot?.();
+  if (!isDone && ended.exitCode === 0) context.releaseJobSlot?.();
   const { published, diverged, sent, address } = await publish(action, sealed, context);
   if (sealed.publishable && address) context.onMade?.(ownHit(action, sealed, execution, address, context));
   await checkpoints?.finish(published);
@@ -181,6 +183,13 @@ async function runCommand(action: KeyedAction, context: RunContext, reasons: Mis
   context.cache.addToHistory({ action, outcome: 'miss', reason, against, ...noted });
   const kept = { published, shared: false, ...(diverged && { diverged }), ...(sent && { sent }) };
   return { outcome: 'miss', ...ended, status, reason, cause, ...kept, outputsWritten: 0, commandMs };
+}
+
+/** Lets the next command start before this run seals its result, which occupies the process for milliseconds. */
+async function handOverSlot({ releaseJobSlot }: RunContext): Promise<void> {
+  if (!releaseJobSlot) return;
+  releaseJobSlot();
+  await new Promise((resolve) => setImmediate(resolve));
 }
 
 async function openState(action: KeyedAction, context: RunContext): Promise<StateAroundRun | undefined> {

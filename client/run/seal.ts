@@ -7,7 +7,7 @@
 import { toWire } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { type Evidence, type EvidenceStatus, encodeEvidence, evidenceStatusOf } from '../../core/evidence.ts';
-import { encodeReceipt, type RunOrigin } from '../../core/metadata/receipt.ts';
+import { encodeReceipt, type Receipt, type RunOrigin, receiptOf } from '../../core/metadata/receipt.ts';
 import type { RelPath } from '../../core/path.ts';
 import type { PathSet } from '../../core/path-set.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
@@ -34,6 +34,8 @@ export interface SealedResult {
   readonly localOnly?: string;
   readonly result: Uint8Array;
   readonly contents: readonly Sealed[];
+  /** What the result tells of its run. */
+  readonly made: Receipt;
   readonly outputs: readonly Output[];
   /** The observed paths, if the action was watched. */
   readonly pathSet?: PathSet;
@@ -175,13 +177,18 @@ function encode(
   outputs: readonly Output[],
   kept: ContentCache,
   told: Told,
-): Pick<SealedResult, 'publishable' | 'result' | 'contents'> {
+): Pick<SealedResult, 'publishable' | 'result' | 'contents' | 'made'> {
   const { result, contents } = encodeOutputs(outputs, request.workspace, request.workingDirectory, kept);
   result.exitCode = execution.exitCode;
   const log = withoutWorkspace(execution.log, request.workspace);
   addLog(result, log, contents);
   addMetadata(result, execution, { ...told, log });
-  return { publishable: true, result: ActionResult.encode(result).finish(), contents: contents.values() };
+  return {
+    publishable: true,
+    result: ActionResult.encode(result).finish(),
+    contents: contents.values(),
+    made: receiptOf(result),
+  };
 }
 
 function failMissing(path: RelPath): never {

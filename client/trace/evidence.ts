@@ -56,12 +56,12 @@ export function isObserved(request: Pick<RunRequest, 'observed' | 'unordered'>, 
 
 export function buildEvidence(action: KeyedAction, watched: Watched, digests: FileDigests): RunEvidence {
   const { report, folders, where } = watched;
+  const states = new States(action, digests);
   const verdict =
     where === 'sandbox'
       ? judgeInSandbox(action, watched)
-      : judge(accessesOf(report, action), declarationOf(action, folders));
+      : judge(accessesOf(report, action), declarationOf(action, folders, states.roots.homes));
   const findings = verdict.findings.filter((finding) => !isObserved(action.request, finding));
-  const states = new States(action, digests);
   return {
     findings,
     evidence: { ...evidenceOf(report, findings), sandboxed: where === 'sandbox' },

@@ -66,7 +66,11 @@ function survivorFault({ processes }: TraceReport): Pick<CommandEnd, 'logFault'>
   return survived ? { logFault: 'the command left a process running, which was ended' } : {};
 }
 
-export function declarationOf(action: KeyedAction, { home, tmp, bin }: ScratchFolders): Declaration {
+export function declarationOf(
+  action: KeyedAction,
+  { home, tmp, bin }: ScratchFolders,
+  homes: Homes = new Homes(),
+): Declaration {
   const { request, tools, environment } = action;
   const coverage = new Coverage(request);
   const keepOut = neverToolFolders(request.workspace);
@@ -82,7 +86,7 @@ export function declarationOf(action: KeyedAction, { home, tmp, bin }: ScratchFo
     ...temporaryFolder(action),
     tools: [
       ...tools.flatMap((tool) => toolPaths(tool, keepOut)),
-      ...new Homes().ownSoftware(absPath(request.workspace)).map(({ folder }) => folder),
+      ...homes.ownSoftware(absPath(request.workspace)).map(({ folder }) => folder),
       ...(bin === undefined ? [] : [absPath(bin)]),
     ],
     trees: [...(action.inputs.links?.().trees.values() ?? [])],

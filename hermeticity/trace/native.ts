@@ -112,11 +112,23 @@ function judgeTrial(report: TraceReport, output: string): Availability {
   return { available: true };
 }
 
-/** Decodes records until the stream ends. */
+/** Decodes records until the stream ends. An iterator over the stream would cost each command more than the records. */
 export async function decodeAll(stream: unknown, decoder: RecordDecoder): Promise<void> {
   if (!isReadable(stream))
     throw new AssayError('ASSAY_TRACE_BROKEN', 'the tracer has no stream for its records');
-  for await (const chunk of stream) decoder.push(chunk);
+  await new Promise<void>((resolve, reject) => {
+    stream.once('error', reject);
+    stream.once('end', resolve);
+    stream.once('close', resolve);
+    stream.on('data', (chunk: Buffer) => {
+      try {
+        decoder.push(chunk);
+      } catch (error) {
+        reject(error);
+        stream.destroy();
+      }
+    });
+  });
 }
 
 function isReadable(stream: unknown): stream is Readable {

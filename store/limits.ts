@@ -137,9 +137,9 @@ export const STORE = {
   /** A connection, and an answer, may take this long. Then PostgreSQL counts as away. */
   indexConnectMs: 5 * SECOND,
   indexAnswerMs: 10 * SECOND,
-  /** Statements that wait for a connection, and how long. */
+  /** Statements that wait for a connection, and how long. A node that is this slow is busy with other requests. */
   indexQueue: 16_384,
-  indexQueueMs: 10 * SECOND,
+  indexQueueMs: 60 * SECOND,
   /** How often a node tries to reach a PostgreSQL, or a bucket, that is away. */
   probeMs: 500,
   /** How often a statement is repeated that PostgreSQL ended because of a deadlock. */

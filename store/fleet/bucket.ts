@@ -4,44 +4,54 @@
 // B1 After a failure the bucket counts as away, and `refuseIfAway` refuses an upload before its first byte. One
 //    probe at a time reads the canary to find out when it is back.
 // B2 The canary is an object that no node deletes. Only while it can be read does a missing object mean anything
-//    (lost-objects.ts).
+//    (lost-objects.ts). It is put once: a bucket that has lost it gets no other.
+// B3 The canary becomes the canary in the statement that removes its row among the objects. Until then it is an upload
+//    like any other: that of a node that died, or was second, is condemned (object-rows.ts).
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
 import type { Database, Statement } from './database.ts';
+import { type ObjectRows, UPLOADING } from './object-rows.ts';
 import type { Objects } from './objects.ts';
 
 const READ_CANARY: Statement = { name: 'canary read', text: 'SELECT name FROM assay.canary' };
+/** A row comes back if this is the canary now. */
 const ADD_CANARY: Statement = {
   name: 'canary add',
-  text: 'INSERT INTO assay.canary (name) VALUES ($1) ON CONFLICT DO NOTHING',
+  text: `
+    WITH mine AS (SELECT name FROM assay.object WHERE name = $1 AND state = ${UPLOADING} FOR UPDATE),
+      added AS (INSERT INTO assay.canary (name) SELECT name FROM mine ON CONFLICT DO NOTHING RETURNING name)
+    DELETE FROM assay.object o USING added WHERE o.name = added.name RETURNING o.name`,
 };
 const CANARY = Buffer.from('Assay reads this object to find out whether the bucket can be read.\n');
 
 export class Bucket {
   readonly objects: Objects;
-  readonly #canary: string;
+  readonly #database: Database;
+  readonly #objectRows: ObjectRows;
+  #canary: string | undefined;
   #isAway = false;
   #probe: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** Works also while the bucket is away, if an earlier node has put the canary. */
-  static async open(objects: Objects, database: Database): Promise<Bucket> {
-    for (;;) {
-      const [row] = await database.query<{ name: string }>(READ_CANARY);
-      if (row) return new Bucket(objects, row.name);
-      const name = crypto.randomUUID();
-      await objects.put(name, CANARY, CANARY.length);
-      await database.query(ADD_CANARY, [name]);
-    }
+  /** Opens also while the bucket or PostgreSQL is away: then the canary is found, or put, later. */
+  static async open(objects: Objects, database: Database, objectRows: ObjectRows): Promise<Bucket> {
+    const bucket = new Bucket(objects, database, objectRows);
+    await bucket.attempt(() => bucket.#findCanary()).catch(() => {});
+    return bucket;
   }
 
-  private constructor(objects: Objects, canary: string) {
+  private constructor(objects: Objects, database: Database, objectRows: ObjectRows) {
     this.objects = objects;
-    this.#canary = canary;
+    this.#database = database;
+    this.#objectRows = objectRows;
   }
 
   get isAway(): boolean {
     return this.#isAway;
+  }
+
+  get hasCanary(): boolean {
+    return this.#canary !== undefined;
   }
 
   refuseIfAway(): void {
@@ -76,16 +86,34 @@ export class Bucket {
 
   async canReadCanary(): Promise<boolean> {
     try {
-      const content = await this.objects.get(this.#canary, 0, CANARY.length);
+      const content = await this.objects.get(await this.#findCanary(), 0, CANARY.length);
       return content !== undefined && CANARY.equals(Buffer.concat(await Array.fromAsync(content)));
     } catch {
       return false;
     }
   }
 
-  /** The canary is not among the rows of objects. */
-  isCanary(name: string): boolean {
-    return name === this.#canary;
+  async #findCanary(): Promise<string> {
+    for (; this.#canary === undefined; ) {
+      const [row] = await this.#database.query<{ name: string }>(READ_CANARY);
+      this.#canary = row?.name;
+      if (!row) await this.#putCanary();
+    }
+    return this.#canary;
+  }
+
+  /** Asks for the object first: while the bucket is away, no row is written in vain. */
+  async #putCanary(): Promise<void> {
+    await this.objects.get(crypto.randomUUID(), 0, 1);
+    await this.#objectRows
+      .whileUploading(async (name) => {
+        await this.objects.put(name, CANARY, CANARY.length);
+        const added = await this.#database.query(ADD_CANARY, [name]);
+        if (added.length === 0) throw new AnotherCanary();
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof AnotherCanary)) throw error;
+      });
   }
 
   async close(): Promise<void> {
@@ -94,3 +122,6 @@ export class Bucket {
     await this.objects.close();
   }
 }
+
+/** Another node was first. */
+class AnotherCanary extends Error {}

@@ -2,12 +2,14 @@
 //
 // Invariants:
 // D1 A statement ends within STORE.indexAnswerMs: with its rows, or with ASSAY_INDEX_AWAY.
-// D2 While PostgreSQL is away, a statement fails at once. One probe at a time finds out when it is back.
+// D2 While PostgreSQL is away, a statement fails at once, also one that waits for a connection. One probe at a time
+//    finds out when it is back.
 // D3 `onLost` runs before any statement fails because the connection is lost. What a node remembers of the
 //    index is forgotten there.
 // D4 A statement waits for a connection at most STORE.indexQueueMs, and is then refused as ASSAY_OVERLOADED: a busy
 //    node must not take its own queue for a PostgreSQL that is away.
 // D5 A statement that failed may have been executed. Every statement can be repeated.
+// D6 A PostgreSQL counts as away until `greet` has succeeded with it, at the start and after each loss.
 //
 // Each write is one statement, so each is one transaction and one round trip.
 import type pg from 'pg';
@@ -24,15 +26,23 @@ export interface Statement {
 /** A statement or a request has ended: of which kind, how long it took, and whether it failed. */
 export type OnAnswer = (kind: string, milliseconds: number, isFailure: boolean) => void;
 
+/** Runs statements. */
+export interface Queries {
+  /** The type of the rows is what the statement selects. */
+  query<Row extends pg.QueryResultRow>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+}
+
 export interface DatabaseOptions {
   readonly url: string;
+  /** Reads what a node must know before it may use the tables. Throws if it must not. */
+  readonly greet: (queries: Queries) => Promise<void>;
   /** The connection is lost: all that is remembered about the index must be forgotten. */
   readonly onLost: () => void;
   readonly answerMs?: number | undefined;
   readonly onAnswer?: OnAnswer | undefined;
 }
 
-export class Database {
+export class Database implements Queries {
   readonly #options: DatabaseOptions;
   readonly #connect: () => pg.Pool;
   /** Replaced when a connection is lost: others may lead to a server that is no longer the primary. */
@@ -42,10 +52,12 @@ export class Database {
     maxWaiting: STORE.indexQueue,
     waitMs: STORE.indexQueueMs,
   });
-  #isAway = false;
+  #isAway = true;
+  #isUnfit = false;
   #isClosed = false;
   #probe: NodeJS.Timeout | undefined;
 
+  /** Opens also while PostgreSQL is away. Throws ASSAY_INDEX_VERSION if its tables do not fit. */
   static async open(options: DatabaseOptions): Promise<Database> {
     const { default: driver } = await import('pg');
     const { answerMs = STORE.indexAnswerMs } = options;
@@ -66,7 +78,17 @@ export class Database {
             PARSERS.get(type) ?? driver.types.getTypeParser(type, format),
         },
       });
-    return new Database(connect, options);
+    const database = new Database(connect, options);
+    try {
+      await database.#meet();
+    } catch (error) {
+      if (!database.#isUnfit) database.#probeLater(STORE.probeMs);
+      else {
+        await database.close();
+        throw error;
+      }
+    }
+    return database;
   }
 
   private constructor(connect: () => pg.Pool, options: DatabaseOptions) {
@@ -88,18 +110,23 @@ export class Database {
     return this.#isAway;
   }
 
-  /** The type of the rows is what the statement selects. */
+  /** PostgreSQL answers, and its tables are not those that this version needs. */
+  get isUnfit(): boolean {
+    return this.#isUnfit;
+  }
+
   async query<Row extends pg.QueryResultRow>(
     statement: Statement,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
     for (let attempt = 1; ; attempt++) {
-      if (this.#isAway) throw away('it could not be reached a moment ago');
+      this.#refuseIfAway();
       const began = performance.now();
       try {
-        const { rows } = await this.#connections.run(() =>
-          this.#pool.query<Row>({ ...statement, values: [...values] }),
-        );
+        const { rows } = await this.#connections.run(() => {
+          this.#refuseIfAway();
+          return this.#pool.query<Row>({ ...statement, values: [...values] });
+        });
         this.#answered(statement, began, false);
         return rows;
       } catch (error) {
@@ -115,6 +142,11 @@ export class Database {
   #answered({ name }: Statement, began: number, isFailure: boolean): void {
     const [kind = ''] = name.split(' ', 1);
     this.#options.onAnswer?.(kind, performance.now() - began, isFailure);
+  }
+
+  #refuseIfAway(): void {
+    if (this.#isAway)
+      throw away(this.#isUnfit ? 'its tables do not fit' : 'it could not be reached a moment ago');
   }
 
   #faultOf(error: unknown): AssayError {
@@ -140,13 +172,26 @@ export class Database {
   }
 
   async #tryAgain(): Promise<void> {
+    await this.#meet().catch(() => {});
+    if (this.#isAway && !this.#isClosed) this.#probeLater(STORE.probeMs);
+  }
+
+  /** Throws if PostgreSQL is away, is a standby, or has tables that do not fit. */
+  async #meet(): Promise<void> {
     try {
       const { rows } = await this.#pool.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
-      this.#isAway = rows[0]?.standby !== false;
-    } catch {
-      // Still away.
+      if (rows[0]?.standby !== false) throw away('it is a standby');
+      await this.#options.greet({
+        query: async <Row extends pg.QueryResultRow>({ text }: Statement, values: readonly unknown[] = []) =>
+          (await this.#pool.query<Row>(text, [...values])).rows,
+      });
+      this.#isAway = false;
+      this.#isUnfit = false;
+    } catch (error) {
+      const fault = error instanceof AssayError ? error : this.#faultOf(error);
+      this.#isUnfit = fault.code === 'ASSAY_INDEX_VERSION';
+      throw fault;
     }
-    if (this.#isAway && !this.#isClosed) this.#probeLater(STORE.probeMs);
   }
 
   async close(): Promise<void> {

@@ -18,6 +18,7 @@ import { Presence } from './presence.ts';
 import { FleetResults } from './results.ts';
 import { checkVersion } from './schema.ts';
 import { type ReadCounts, SharedReads, type Tier } from './shared-reads.ts';
+import { SharedSecret } from './shared-secret.ts';
 import { TenantNumbers } from './tenants.ts';
 import { FleetUploads } from './uploads.ts';
 
@@ -49,33 +50,44 @@ export interface FleetEngine extends Engine {
   lostSettled(): Promise<void>;
   /** Whether each part counts as away, by what this node saw last. */
   isAway(): { readonly index: boolean; readonly blobs: boolean };
+  /** Throws ASSAY_INDEX_AWAY if this node has never reached PostgreSQL. */
+  secret(): Buffer;
   /** Asks PostgreSQL and the bucket now: "ok", or why not. */
   parts(): Promise<{ readonly index: string; readonly blobs: string }>;
 }
 
-/** Throws ASSAY_INDEX_VERSION if the tables are not those of this version. */
+/**
+ * Opens also while PostgreSQL or the bucket is away. Throws ASSAY_INDEX_VERSION if the tables are not those of this
+ * version.
+ */
 export async function openFleetEngine(options: FleetEngineOptions): Promise<FleetEngine> {
   const { objects, onEvent, now = () => performance.now(), maxBytes = Number.POSITIVE_INFINITY } = options;
   const forgetting: (() => void)[] = [];
+  const clock = new LogicalClock(now);
+  const secret = new SharedSecret();
   const database = await Database.open({
     url: options.index,
     answerMs: options.answerMs,
     onAnswer: options.onIndexAnswer,
+    async greet(queries) {
+      await checkVersion(queries);
+      await clock.greet(queries);
+      await secret.greet(queries);
+    },
     onLost: () => {
       for (const forget of forgetting) forget();
     },
   });
-  await checkVersion(database);
-  const clock = await LogicalClock.start(database, now);
-  const bucket = await Bucket.open(objects, database);
-  const memoMs = Math.min(options.memoMs ?? STORE.presenceMemoMs, FRESH_TICKS * clock.tickMs);
+  clock.start(database);
+  const objectRows = new ObjectRows(database);
+  const bucket = await Bucket.open(objects, database, objectRows);
+  const memoMs = () => Math.min(options.memoMs ?? STORE.presenceMemoMs, FRESH_TICKS * clock.tickMs);
   const presence = new Presence(database, now, memoMs);
   const tenants = new TenantNumbers(database);
   forgetting.push(
     () => presence.forget(),
     () => tenants.forget(),
   );
-  const objectRows = new ObjectRows(database);
   const lost = new LostObjects(
     bucket,
     (hash, generation, detail) => blobs.quarantine(hash, generation, detail, 'lost'),
@@ -104,6 +116,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     objectRows,
     isFull: () => janitor.hasTooManyUploads,
   });
+  const bucketFault = () => (bucket.hasCanary || !database.isAway ? NO_BUCKET : UNKNOWN_BUCKET);
   return {
     blobs,
     uploads: uploads.ofTenant(undefined),
@@ -121,15 +134,16 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     },
     lostSettled: () => lost.settled(),
     isAway: () => ({ index: database.isAway, blobs: bucket.isAway }),
+    secret: () => secret.bytes,
     parts: atMostOnceIn(STORE.partsMs, now, async () => {
       const [index, blobs] = await Promise.all([
         inTime(
           clock.look().then(() => 'ok'),
-          'PostgreSQL can’t be reached',
+          () => (database.isUnfit ? UNFIT_TABLES : NO_INDEX),
         ),
         inTime(
-          bucket.canReadCanary().then((canRead) => (canRead ? 'ok' : NO_BUCKET)),
-          NO_BUCKET,
+          bucket.canReadCanary().then((canRead) => (canRead ? 'ok' : bucketFault())),
+          bucketFault,
         ),
       ]);
       return { index, blobs };
@@ -145,13 +159,16 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
   };
 }
 
+const NO_INDEX = 'PostgreSQL can’t be reached';
+const UNFIT_TABLES = 'the tables in PostgreSQL have another version';
 const NO_BUCKET = 'the bucket can’t be read';
+const UNKNOWN_BUCKET = 'not known while PostgreSQL is away';
 
 /** The answer, or `otherwise` if it fails or takes too long. */
-async function inTime(answer: Promise<string>, otherwise: string): Promise<string> {
+async function inTime(answer: Promise<string>, otherwise: () => string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
-  const timer = setTimeout(() => resolve(otherwise), STORE.partsWaitMs);
-  answer.then(resolve, () => resolve(otherwise));
+  const timer = setTimeout(() => resolve(otherwise()), STORE.partsWaitMs);
+  answer.then(resolve, () => resolve(otherwise()));
   return promise.finally(() => clearTimeout(timer));
 }
 

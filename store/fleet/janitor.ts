@@ -66,7 +66,9 @@ const DELETED: Statement = {
 
 const KNOWN: Statement = {
   name: 'janitor known',
-  text: 'SELECT name::text FROM assay.object WHERE name = ANY ($1::uuid[])',
+  text: `
+    SELECT name::text FROM assay.object WHERE name = ANY ($1::uuid[])
+    UNION ALL SELECT name::text FROM assay.canary`,
 };
 
 export interface JanitorOptions {
@@ -193,7 +195,7 @@ export class Janitor {
     const page = await bucket.attempt((objects) => objects.list(this.#listedTo));
     this.#listedTo = page.after;
     const old = page.objects
-      .filter(({ name, ageMs }) => ageMs >= STORE.orphanMs && UUID.test(name) && !bucket.isCanary(name))
+      .filter(({ name, ageMs }) => ageMs >= STORE.orphanMs && UUID.test(name))
       .map(({ name }) => name);
     if (old.length === 0) return 0;
     const known = await database.query<{ name: string }>(KNOWN, [old]);

@@ -11,8 +11,9 @@
 //    w ticks old.
 // L2 A blob is evicted when its stamp is more than leaseTicks + 2 w + 1 ticks old. So between the answer and
 //    the eviction lie more than leaseTicks whole ticks, which last leaseMs (C1).
+import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
-import type { Database, Statement } from './database.ts';
+import type { Database, Queries, Statement } from './database.ts';
 
 /** A stamp younger than this needs no renewal. */
 export const FRESH_TICKS = STORE.leaseTicks / STORE.leaseWindows;
@@ -31,30 +32,46 @@ const ADVANCE: Statement = {
 };
 
 export class LogicalClock {
-  readonly tickMs: number;
-  readonly #database: Database;
   readonly #now: () => number;
-  readonly #timer: NodeJS.Timeout;
+  #database: Database | undefined;
+  #tickMs: number | undefined;
   /** The last tick that this node has seen, and when it saw it first. */
-  #seen: { readonly tick: number; readonly at: number };
-  #advancing: Promise<void> = Promise.resolve();
+  #seen: { readonly tick: number; readonly at: number } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #isStopped = false;
 
-  static async start(database: Database, now: () => number): Promise<LogicalClock> {
-    const { tick, tickMs } = await readClock(database);
-    return new LogicalClock(database, now, tick, tickMs);
+  /** Before `greet` it knows nothing, and before `start` it advances nothing. */
+  constructor(now: () => number) {
+    this.#now = now;
   }
 
-  private constructor(database: Database, now: () => number, tick: number, tickMs: number) {
+  /** Throws ASSAY_INDEX_AWAY if this node has never reached PostgreSQL. */
+  get tickMs(): number {
+    if (this.#tickMs !== undefined) return this.#tickMs;
+    throw new AssayError('ASSAY_INDEX_AWAY', 'this server has not read the clock yet');
+  }
+
+  async greet(queries: Queries): Promise<void> {
+    const { tick, tickMs } = await readClock(queries);
+    this.#tickMs = tickMs;
+    if (tick !== this.#seen?.tick) this.#seen = { tick, at: this.#now() };
+  }
+
+  start(database: Database): void {
     this.#database = database;
-    this.#now = now;
-    this.tickMs = tickMs;
-    this.#seen = { tick, at: now() };
-    this.#timer = setInterval(
-      () => {
-        this.#advancing = this.look().catch(() => {});
-      },
-      Math.max(1, tickMs / 2),
-    );
+    this.#lookLater();
+  }
+
+  #lookLater(): void {
+    const delayMs = this.#tickMs === undefined ? STORE.probeMs : Math.max(1, this.#tickMs / 2);
+    this.#timer = setTimeout(() => {
+      this.#looking = this.look()
+        .catch(() => {})
+        .then(() => {
+          if (!this.#isStopped) this.#lookLater();
+        });
+    }, delayMs);
     this.#timer.unref();
   }
 
@@ -65,19 +82,23 @@ export class LogicalClock {
 
   /** Reads the clock, and advances it if this node has seen its tick for long enough (C1). */
   async look(): Promise<void> {
-    const { tick } = await readClock(this.#database);
+    const database = this.#database;
+    if (!database) return;
+    const { tick } = await readClock(database);
     const now = this.#now();
-    if (tick !== this.#seen.tick) this.#seen = { tick, at: now };
-    else if (now - this.#seen.at >= this.tickMs) await this.#database.query(ADVANCE, [tick]);
+    if (tick !== this.#seen?.tick) this.#seen = { tick, at: now };
+    else if (now - this.#seen.at >= this.tickMs) await database.query(ADVANCE, [tick]);
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#advancing;
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
   }
 }
 
-async function readClock(database: Database): Promise<{ tick: number; tickMs: number }> {
-  const [row] = await database.query<{ tick: number; tickMs: number }>(READ);
-  return row ?? { tick: 0, tickMs: Number.POSITIVE_INFINITY };
+async function readClock(queries: Queries): Promise<{ tick: number; tickMs: number }> {
+  const [row] = await queries.query<{ tick: number; tickMs: number }>(READ);
+  if (!row) throw new AssayError('ASSAY_INDEX_VERSION', 'the clock has no row');
+  return row;
 }

@@ -2,8 +2,8 @@
 //
 // Invariants:
 // N1 A blob is removed as lost only if the bucket says NoSuchKey again, STORE.lostAfterMs after the first time, and
-//    the canary can be read then. A bucket that answers for another one, or is empty after an outage, removes
-//    nothing.
+//    the canary can be read before and after that. A bucket that answers for another one, or is empty after an
+//    outage, removes nothing, also if that begins or ends meanwhile.
 // N2 Any other failure of the bucket (NoSuchBucket, 403, 5xx) means nothing.
 import type { Hash } from '../../core/digest.ts';
 import { STORE } from '../limits.ts';
@@ -55,6 +55,7 @@ export class LostObjects {
   }
 
   async #examine(hash: Hash, generation: number, { names }: ObjectList): Promise<void> {
+    if (!(await this.#bucket.canReadCanary())) return;
     for (const name of names) {
       const content = await this.#bucket.objects.get(name, 0, 1);
       await content?.[Symbol.asyncIterator]().return?.();

@@ -57,11 +57,11 @@ export class SeenDigest implements Digest {
 export class Presence {
   readonly #database: Database;
   readonly #now: () => number;
-  readonly #memoMs: number;
+  readonly #memoMs: () => number;
   /** By tenant and hash: the size, and the time before the question. The oldest comes first. */
   readonly #memo = new Map<string, { readonly size: number; readonly at: number }>();
 
-  constructor(database: Database, now: () => number, memoMs: number) {
+  constructor(database: Database, now: () => number, memoMs: () => number) {
     this.#database = database;
     this.#now = now;
     this.#memoMs = memoMs;
@@ -124,13 +124,14 @@ export class Presence {
     const now = this.#now();
     if (digest instanceof SeenDigest && now - digest.at < STORE.seenMs)
       return digest.tenants !== undefined && (tenant === EVERYONE || digest.tenants.includes(tenant));
-    if (this.#memoMs === 0) return false;
+    const memoMs = this.#memoMs();
+    if (memoMs === 0) return false;
     const known = this.#memo.get(memoKey(digest.hash, tenant));
-    return known !== undefined && known.size === digest.size && now - known.at < this.#memoMs;
+    return known !== undefined && known.size === digest.size && now - known.at < memoMs;
   }
 
   #remember({ hash, size }: Digest, tenant: number, at: number): void {
-    if (this.#memoMs === 0) return;
+    if (this.#memoMs() === 0) return;
     const key = memoKey(hash, tenant);
     this.#memo.delete(key);
     this.#memo.set(key, { size, at });

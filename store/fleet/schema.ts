@@ -6,7 +6,7 @@
 import type pg from 'pg';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
-import type { Database, Statement } from './database.ts';
+import type { Queries, Statement } from './database.ts';
 
 /**
  * - `clock`: the logical clock, one row. `tick_ms`: the shortest length of a tick, the same for all nodes.
@@ -121,8 +121,16 @@ CREATE INDEX history_namespace ON assay.history (kind, namespace, at);
 ALTER TABLE assay.upload_part ALTER COLUMN bytes SET STORAGE EXTERNAL;
 `;
 
+/** `secret`: random bytes that all nodes share (shared-secret.ts). */
+const SECOND = `
+CREATE TABLE assay.secret (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  bytes bytea NOT NULL
+);
+`;
+
 /** Each brings the tables to the version of its place in this list, counted from 1. */
-const MIGRATIONS: readonly string[] = [FIRST];
+const MIGRATIONS: readonly string[] = [FIRST, SECOND];
 
 /** The version that this Assay needs. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
@@ -189,8 +197,8 @@ const READ_VERSION: Statement = {
 };
 
 /** Throws ASSAY_INDEX_VERSION if this node must not use the tables. */
-export async function checkVersion(database: Database): Promise<void> {
-  const [row] = await database.query<{ version: number; oldestReader: number }>(READ_VERSION);
+export async function checkVersion(queries: Queries): Promise<void> {
+  const [row] = await queries.query<{ version: number; oldestReader: number }>(READ_VERSION);
   if (!row || row.version < SCHEMA_VERSION)
     throw unfit(`they have version ${row?.version ?? 0}, this Assay needs ${SCHEMA_VERSION}`);
   if (row.oldestReader > SCHEMA_VERSION)

@@ -4,10 +4,12 @@
 // Invariants:
 // U1 `committed` counts only bytes that are durable, in rows or in objects. A crash costs at most one segment.
 // U2 Each append takes the upload over by a new `owner`. A part of an earlier owner, here or on another node, can't
-//    be recorded any more and fails with ASSAY_BAD_OFFSET.
+//    be recorded any more and fails with ASSAY_BAD_OFFSET. Owners are random: a sequence could give a number twice
+//    after a failover to a standby that lacks the tail.
 // U3 A finished upload enters like any other put. If this node has hashed all of it, and its objects are large
 //    enough, they become the blob's. Otherwise the parts are read, checked and written again as one object.
 // U4 The objects of a dropped upload are condemned in the statement that drops it.
+import { randomInt } from 'node:crypto';
 import type { Digest, Hash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
@@ -34,14 +36,14 @@ const BEGIN: Statement = {
   name: 'upload begin',
   text: `
     INSERT INTO assay.upload (tenant, id, owner, hash, size, committed, tick)
-    SELECT $1, $2, nextval('assay.generation'), $3, $4, 0, tick FROM assay.clock
+    SELECT $1, $2, $5, $3, $4, 0, tick FROM assay.clock
     ON CONFLICT DO NOTHING RETURNING owner`,
 };
 
 const TAKE_OVER: Statement = {
   name: 'upload take over',
   text: `
-    UPDATE assay.upload u SET owner = nextval('assay.generation'), tick = c.tick FROM assay.clock c
+    UPDATE assay.upload u SET owner = $5, tick = c.tick FROM assay.clock c
     WHERE tenant = $1 AND id = $2 AND owner = $3 AND committed = $4 RETURNING owner`,
 };
 
@@ -218,7 +220,13 @@ export class FleetUploads {
       const ready = this.#takeReady(keyOf(id, tenantName), row);
       const hash = offset === 0 ? await ContentHash.create() : ready;
       const [taken] = row
-        ? await this.#parts.database.query<{ owner: number }>(TAKE_OVER, [tenant, id, row.owner, offset])
+        ? await this.#parts.database.query<{ owner: number }>(TAKE_OVER, [
+            tenant,
+            id,
+            row.owner,
+            offset,
+            newOwner(),
+          ])
         : await this.#begin(tenant, id, expected);
       if (taken) return { tenant, tenantName, id, expected, owner: taken.owner, committed: offset, hash };
       hash?.discard();
@@ -233,6 +241,7 @@ export class FleetUploads {
       id,
       hash === undefined ? null : bytesOf(hash),
       size ?? null,
+      newOwner(),
     ]);
   }
 
@@ -438,6 +447,10 @@ function keyOf(id: string, tenant: string | undefined): string {
 function isAdoptable(parts: readonly PartRow[], size: number): boolean {
   if (size <= STORE.fleetInlineBytes || parts.some(({ object }) => object === null)) return false;
   return parts.length === 1 || size / parts.length >= STORE.minSegmentBytes;
+}
+
+function newOwner(): number {
+  return randomInt(2 ** 47);
 }
 
 /** Before anything is read for the part. */

@@ -1,12 +1,15 @@
 // What a fleet promises beyond the contract of a store: several nodes, leases, lost objects, and parts that are away.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf, type Hash } from '../../../core/digest.ts';
+import { AssayError } from '../../../core/errors.ts';
 import type { StoreEvent } from '../../../store/events.ts';
+import { Database } from '../../../store/fleet/database.ts';
 import { type FleetEngine, openFleetEngine } from '../../../store/fleet/engine.ts';
 import { BLOB_LEASE_TICKS, FRESH_TICKS, RESULT_LEASE_TICKS } from '../../../store/fleet/logical-clock.ts';
 import { STORE } from '../../../store/limits.ts';
 import { addLayers } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
+import { TcpProxy } from '../../rig/fleet/tcp-proxy.ts';
 import { addressOf, contentOf, putOne, readFrom, resultNaming, streamOf } from '../content.ts';
 import { createDatabase, END_OTHERS, type TestDatabase } from './index-database.ts';
 import { MemoryObjects } from './memory-objects.ts';
@@ -71,6 +74,22 @@ describe('two nodes', () => {
       expect(await isMissing(two, bytes)).toBe(false);
       expect((await readFrom(two, digestOf(bytes)))?.equals(bytes)).toBe(true);
     }
+  });
+
+  test('that are the first, and start at once, keep one canary and condemn the other', async () => {
+    const both = Promise.withResolvers<void>();
+    const put = objects.put.bind(objects);
+    objects.put = async (name, content) => {
+      await put(name, content);
+      if (objects.puts === 2) both.resolve();
+      await both.promise;
+    };
+    await Promise.all([node(), node()]);
+    expect(await statesOf()).toEqual([CONDEMNED]);
+    const named = await database.query(
+      'SELECT name::text FROM assay.canary UNION ALL SELECT name::text FROM assay.object',
+    );
+    expect(named.map(({ name }) => name).sort()).toEqual([...objects.kept.keys()].sort());
   });
 
   test('that upload one digest at once keep one object and condemn the other', async () => {
@@ -158,6 +177,63 @@ describe('a node', () => {
     await database.query(END_OTHERS);
     await expect.poll(() => isMissing(one, bytes).catch(() => false), { timeout: 30_000 }).toBe(true);
     expect(await putOne(one, bytes)).toEqual(digestOf(bytes));
+  });
+
+  test('starts while PostgreSQL is away, and works when it is back, with the secret of the others', async () => {
+    const other = await node();
+    const bytes = contentOf('late', SMALL);
+    let one: Node | undefined;
+    await database.blocked(async () => {
+      one = await node();
+      await expect(putOne(one, bytes)).rejects.toMatchObject({ code: 'ASSAY_INDEX_AWAY' });
+      expect(() => one?.engine.secret()).toThrow(/ASSAY_INDEX_AWAY/);
+      expect(() => one?.engine.clock.ticksFor(1)).toThrow(/ASSAY_INDEX_AWAY/);
+      expect(await one.engine.parts()).toEqual({
+        index: 'PostgreSQL can’t be reached',
+        blobs: 'not known while PostgreSQL is away',
+      });
+    });
+    const late = one;
+    if (!late) throw new Error('the node did not start');
+    await expect.poll(() => putOne(late, bytes).catch(() => undefined), { timeout: 30_000 }).toBeDefined();
+    const large = contentOf('late', LARGE);
+    expect(await late.blobs.put(digestOf(large), streamOf(large))).toEqual(digestOf(large));
+    expect(late.engine.secret()).toEqual(other.engine.secret());
+    await expect.poll(() => late.engine.parts(), { timeout: 30_000 }).toEqual({ index: 'ok', blobs: 'ok' });
+  });
+
+  test('starts while the bucket is away, and puts the canary when it is back', async () => {
+    objects.isAway = true;
+    const one = await node();
+    expect(await one.engine.parts()).toEqual({ index: 'ok', blobs: 'the bucket can’t be read' });
+    objects.isAway = false;
+    const canaries = () => database.query('SELECT FROM assay.canary');
+    await expect.poll(canaries, { timeout: 30_000 }).toHaveLength(1);
+    expect(await statesOf()).toEqual([]);
+  });
+
+  test('refuses what waits for a connection when PostgreSQL goes away', async () => {
+    const { hostname, port } = new URL(database.url);
+    const proxy = await TcpProxy.start(hostname, Number(port));
+    onTestFinished(() => proxy.stop());
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    const index = await Database.open({
+      url: url.href,
+      answerMs: 500,
+      greet: async () => {},
+      onLost: () => {},
+    });
+    onTestFinished(() => index.close());
+    const one = { name: 'one', text: 'SELECT 1' };
+    await index.query(one);
+    proxy.link = 'frozen';
+    const codes = await Promise.all(
+      Array.from({ length: 20 * STORE.indexConnections }, () =>
+        index.query(one).catch((error: unknown) => (error instanceof AssayError ? error.code : error)),
+      ),
+    );
+    expect(new Set(codes)).toEqual(new Set(['ASSAY_INDEX_AWAY']));
   });
 
   test('answers at once that PostgreSQL is away', async () => {

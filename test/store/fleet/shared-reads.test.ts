@@ -1,7 +1,9 @@
 // Reads of large blobs on one node: a herd costs one GET, a tier saves the next, and neither gives a wrong byte.
-import { rm } from 'node:fs/promises';
+import { glob, open as openFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, type Hash } from '../../../core/digest.ts';
+import { GIB } from '../../../core/units.ts';
 import { type FleetEngine, openFleetEngine } from '../../../store/fleet/engine.ts';
 import { STORE } from '../../../store/limits.ts';
 import { type DiskStore, openDiskStore } from '../../../store/open.ts';
@@ -35,8 +37,11 @@ afterEach(async () => {
   tier = undefined;
 });
 
-async function open(withTier: boolean, folder = folders.folder()): Promise<string> {
-  tier = withTier ? await openDiskStore({ directory: folder, leaseMs: STORE.tierLeaseMs }) : undefined;
+async function open(withTier: boolean, folder = folders.folder(), tierBytes = GIB): Promise<string> {
+  const maxSize = { bytes: tierBytes };
+  tier = withTier
+    ? await openDiskStore({ directory: folder, leaseMs: STORE.tierLeaseMs, maxSize })
+    : undefined;
   engine = await openFleetEngine({ index: database.url, objects, onEvent: () => {}, tier: tier?.blobs });
   return folder;
 }
@@ -115,6 +120,16 @@ describe.each([true, false])('with a tier: %s', (withTier) => {
 });
 
 describe('the tier', () => {
+  test(`makes ${HERD} readers cost one GET also if some have ended before others begin`, async () => {
+    await open(true);
+    const bytes = contentOf('herd', STORE.chunkBytes + 17);
+    await put(bytes);
+    const { hash } = digestOf(bytes);
+    const reads = Array.from({ length: HERD }, async () => isRight(await find(hash), bytes));
+    expect((await Promise.all(reads)).every(Boolean)).toBe(true);
+    expect(objects.gets).toBe(1);
+  });
+
   test('serves the second read, without the bucket and while PostgreSQL is away', async () => {
     await open(true);
     const bytes = contentOf('tiered', SIZE);
@@ -139,7 +154,29 @@ describe('the tier', () => {
     const bytes = contentOf('rotten', SIZE);
     await put(bytes);
     await readBlob(await get(bytes));
+    await expect.poll(() => tier?.blobs.get(digestOf(bytes).hash), { timeout: 30_000 }).toBeDefined();
+    const files = await Array.fromAsync(glob(`${folder}/v5/files/**`, { withFileTypes: true }));
+    const kept = files.filter((file) => file.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+    expect(kept).not.toEqual([]);
+    for (const file of kept) await overwrite(file, STORE.chunkBytes);
+    expect((await readBlob(await get(bytes)))?.equals(bytes)).toBe(true);
     await rm(`${folder}/v5/files`, { recursive: true, force: true });
     expect((await readBlob(await get(bytes)))?.equals(bytes)).toBe(true);
   });
+
+  test('that is full of copies in use leaves the next ones out', async () => {
+    await open(true, folders.folder(), 2 * SIZE);
+    const blobs = ['a', 'b', 'c', 'd'].map((name) => contentOf(name, SIZE));
+    for (const bytes of blobs) await put(bytes);
+    for (const bytes of [...blobs, ...blobs])
+      expect((await readBlob(await get(bytes)))?.equals(bytes)).toBe(true);
+    const copies = await Promise.all(blobs.map((bytes) => tier?.blobs.get(digestOf(bytes).hash)));
+    expect(copies.filter((copy) => copy === undefined)).not.toEqual([]);
+  });
 });
+
+async function overwrite(path: string, position: number): Promise<void> {
+  const file = await openFile(path, 'r+');
+  await file.write('rotten', position);
+  await file.close();
+}

@@ -6,6 +6,7 @@ import { descriptorLimit } from '../store/disk/fs/descriptors.ts';
 import type { WriteLog } from '../store/log/write-log.ts';
 import type { Store } from '../store/store.ts';
 import { accessControl } from './access/access-control.ts';
+import type { AuthKey } from './access/auth-key.ts';
 import { BrowserSessions } from './access/browser-session.ts';
 import type { TokenExchange } from './access/identities.ts';
 import type { IdentitySource } from './access/identity.ts';
@@ -46,7 +47,7 @@ export interface ServerOptions {
   /** Gives short tokens, which `identities` knows. */
   readonly tokenExchange?: TokenExchange | undefined;
   /** Servers with the same one share their logins. By default, a restart ends all logins. */
-  readonly sessionSecret?: Buffer | undefined;
+  readonly sessionSecret?: AuthKey | undefined;
   readonly s3Keys?: S3Keys | undefined;
   readonly readOnly?: boolean;
   readonly tls?: TlsIdentity | undefined;

@@ -1,4 +1,5 @@
-// The key that signs short tokens: 32 random bytes in the file `auth-key` of the store's folder.
+// The key that signs short tokens and seals logins: 32 random bytes in the file `auth-key` of the store's folder.
+// A fleet has it in PostgreSQL instead (store/fleet/shared-secret.ts).
 //
 // Guarantees:
 // - It is created once. Servers on the same store share it, and a restart does not end short tokens.
@@ -20,6 +21,9 @@ import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 
 const NAME = 'auth-key';
 const BYTES = 32;
+
+/** Throws ASSAY_INDEX_AWAY on a server of a fleet that could not read it yet. */
+export type AuthKey = () => Buffer;
 
 /** The key of this store. Creates it if there is none. */
 export function openAuthKey(storeFolder: string): Buffer {

@@ -10,6 +10,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { AssayError } from '../../core/errors.ts';
 import { ACCESS } from '../limits.ts';
 import type { AccessControl } from './access-control.ts';
+import type { AuthKey } from './auth-key.ts';
 import type { Identity } from './identity.ts';
 import type { Right } from './rights.ts';
 
@@ -29,14 +30,18 @@ export interface SessionCookie {
 
 export class BrowserSessions {
   readonly #access: AccessControl;
-  readonly #key: Buffer;
+  readonly #secret: AuthKey;
   readonly #now: () => number;
 
   /** Servers with the same secret accept each other's cookies. */
-  constructor(access: AccessControl, secret: Buffer = randomBytes(KEY_BYTES), now: () => number = Date.now) {
+  constructor(access: AccessControl, secret: AuthKey = newSecret(), now: () => number = Date.now) {
     this.#access = access;
-    this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'assay browser session', KEY_BYTES));
+    this.#secret = secret;
     this.#now = now;
+  }
+
+  get #key(): Buffer {
+    return Buffer.from(hkdfSync('sha256', this.#secret(), '', 'assay browser session', KEY_BYTES));
   }
 
   /** Undefined if nobody has this token. `isSecure`: the browser sends the cookie over TLS alone. */
@@ -90,6 +95,11 @@ export class BrowserSessions {
       return undefined;
     }
   }
+}
+
+function newSecret(): AuthKey {
+  const secret = randomBytes(KEY_BYTES);
+  return () => secret;
 }
 
 function setCookie(value: string, maxAgeSeconds: number, isSecure: boolean): string {

@@ -10,6 +10,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AssayError } from '../../core/errors.ts';
 import { type Namespace, parseNamespace } from '../../core/namespace.ts';
 import { ACCESS } from '../limits.ts';
+import type { AuthKey } from './auth-key.ts';
 import type { Identity, IdentitySource } from './identity.ts';
 import { parseRights, type Right } from './rights.ts';
 
@@ -33,10 +34,10 @@ export interface ShortIdentity extends Identity {
 }
 
 export class ShortTokens implements IdentitySource {
-  readonly #key: Buffer;
+  readonly #key: AuthKey;
   readonly #now: () => number;
 
-  constructor(key: Buffer, now: () => number = Date.now) {
+  constructor(key: AuthKey, now: () => number = Date.now) {
     this.#key = key;
     this.#now = now;
   }
@@ -73,7 +74,7 @@ export class ShortTokens implements IdentitySource {
   }
 
   #secretOf(accessKey: string): Buffer {
-    return createHmac('sha256', this.#key).update(accessKey).digest();
+    return createHmac('sha256', this.#key()).update(accessKey).digest();
   }
 
   #whileValid(identity: ShortIdentity): ShortIdentity | undefined {

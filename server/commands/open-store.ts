@@ -12,6 +12,8 @@ export interface OpenedStore {
   readonly disk: DiskStore | undefined;
   /** Where the server may keep files of its own. */
   readonly folder: string | undefined;
+  /** The secret of a fleet. Undefined: this server has one of its own. */
+  readonly secret: (() => Buffer) | undefined;
   /** For the start message. */
   readonly place: string;
 }
@@ -30,14 +32,14 @@ export async function openStore(
       maxSize: settings.maxSize,
       leaseMs: settings.leaseMs,
     });
-    return { store: disk, disk, folder, place: `in ${folder}` };
+    return { store: disk, disk, folder, secret: undefined, place: `in ${folder}` };
   }
   const { openFleetStore } = await import('../../store/open-fleet.ts');
   const onAnswer = metrics.fleet.answered;
   const store = await openFleetStore({ ...fleet, environment: process.env, onEvent, onAnswer });
   metrics.fleet.watch(store.engine);
   const place = `${fleet.blobs} with the index ${withoutPassword(fleet.index)}`;
-  return { store, disk: store.tier, folder: fleet.tier?.folder, place };
+  return { store, disk: store.tier, folder: fleet.tier?.folder, secret: store.engine.secret, place };
 }
 
 function withoutPassword(index: string): string {

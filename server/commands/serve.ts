@@ -5,7 +5,7 @@ import { type CommandModule, parseFlags } from '../../core/cli/command.ts';
 import { openWriteLog, type WriteLog } from '../../store/log/write-log.ts';
 import { loadChecksum } from '../../store/shared/checksum.ts';
 import type { Store } from '../../store/store.ts';
-import { openAuthKey } from '../access/auth-key.ts';
+import { type AuthKey, openAuthKey } from '../access/auth-key.ts';
 import { keepReconciling } from '../background/reconcile.ts';
 import { keepRetention } from '../background/retention.ts';
 import { keepScrubbing } from '../background/scrub.ts';
@@ -81,7 +81,9 @@ export const serveCommand: CommandModule = {
     const backgroundTasks: (Promise<void> | undefined)[] = [];
     try {
       if (disk) metrics.watch(disk.space);
-      const access = hasIdentities(settings) ? new Access(settings, log) : undefined;
+      const access = hasIdentities(settings)
+        ? new Access(settings, authKey(settings, opened), log)
+        : undefined;
       const { maxBlobBytes } = settings;
       const server = await startServer({
         ...settings,
@@ -90,7 +92,7 @@ export const serveCommand: CommandModule = {
         identities: access,
         tokenExchange: access,
         storeFolder: folder,
-        sessionSecret: sessionSecret(settings, folder),
+        sessionSecret: sessionSecret(settings, opened),
         store,
         space: disk?.space,
         writeLog,
@@ -123,11 +125,17 @@ export const serveCommand: CommandModule = {
   },
 };
 
+function authKey({ storeFolder }: Settings, { secret }: OpenedStore): AuthKey {
+  if (secret) return secret;
+  const key = openAuthKey(storeFolder);
+  return () => key;
+}
+
 /** Undefined where it can't be kept: then a restart ends the logins of browsers. */
-function sessionSecret(settings: Settings, folder: string | undefined): Buffer | undefined {
-  if (folder === undefined || (settings.token === undefined && !hasIdentities(settings))) return undefined;
+function sessionSecret(settings: Settings, opened: OpenedStore): AuthKey | undefined {
+  if (settings.token === undefined && !hasIdentities(settings)) return undefined;
   try {
-    return openAuthKey(folder);
+    return authKey(settings, opened);
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 // Access: who may use the server, as its settings say. A reload replaces it while the server runs.
 // Guarantee: a change is prepared whole before any of it takes effect.
 import type { Logger } from 'pino';
-import { openAuthKey } from '../access/auth-key.ts';
+import type { AuthKey } from '../access/auth-key.ts';
 import { type ExchangeRequest, type Grant, Identities, type TokenExchange } from '../access/identities.ts';
 import type { Identity, IdentitySource } from '../access/identity.ts';
 import { OidcIssuers } from '../access/oidc/issuers.ts';
@@ -27,9 +27,9 @@ export class Access implements IdentitySource, TokenExchange {
   #stopFollowing = new AbortController();
 
   /** Throws ASSAY_TOKENS_FILE if the tokens file is not valid. */
-  constructor(settings: Settings, log: Logger) {
+  constructor(settings: Settings, key: AuthKey, log: Logger) {
     this.#log = log;
-    this.#shortTokens = new ShortTokens(openAuthKey(settings.storeFolder));
+    this.#shortTokens = new ShortTokens(key);
     this.#issuers = new OidcIssuers(settings.issuers ?? []);
     this.#current = this.#open(settings, undefined);
   }

@@ -37,7 +37,7 @@ beforeEach(async () => {
   issuer = await OidcIssuer.start();
   await issuer.setJob(JOB);
   const issuers = new OidcIssuers([]);
-  const shortTokens = new ShortTokens(Buffer.alloc(32, 9));
+  const shortTokens = new ShortTokens(() => Buffer.alloc(32, 9));
   const identities = new Identities({ own: [], issuers, shortTokens });
   server = await testServer({ identities, tokenExchange: identities });
   const repositories = [{ id: 74, owner: 65, namespace: 'acme/app' }];

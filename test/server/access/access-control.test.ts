@@ -42,7 +42,10 @@ function change(more: Partial<TokenEntry>): Promise<void> {
 /** A server with the tokens file and with short tokens. */
 function opened(): { access: AccessControl; source: TokenSource; identities: Identities } {
   const source = new TokenSource({ file, log: LOG, now: () => now });
-  const shortTokens = new ShortTokens(Buffer.alloc(32, 1), () => now);
+  const shortTokens = new ShortTokens(
+    () => Buffer.alloc(32, 1),
+    () => now,
+  );
   const identities = new Identities({ own: [source], shortTokens, now: () => now });
   return { access: accessControl({ identities, now: () => now }), source, identities };
 }
@@ -119,7 +122,7 @@ test('a token of another tokens file is refused from the configuration’s reloa
     const flags = ['--store', join(folder, 'store'), '--tokens', tokens];
     return readSettings(parseFlags(flags, SERVE_FLAGS), { HOME: folder });
   };
-  const identities = new Access(settings(file), LOG);
+  const identities = new Access(settings(file), () => Buffer.alloc(32, 1), LOG);
   const access = accessControl({ identities });
   expect([seen(access, token), seen(access, otherToken)]).toEqual([ADMITTED, REFUSED]);
   identities.prepare(settings(other))();
@@ -180,7 +183,10 @@ const JOB = {
 };
 
 function withShortTokens(): { access: AccessControl; identities: ShortTokens } {
-  const shortTokens = new ShortTokens(Buffer.alloc(32, 1), () => now);
+  const shortTokens = new ShortTokens(
+    () => Buffer.alloc(32, 1),
+    () => now,
+  );
   const identities = new Identities({ own: [], shortTokens, now: () => now });
   return { access: accessControl({ identities, now: () => now }), identities: shortTokens };
 }

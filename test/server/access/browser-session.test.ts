@@ -16,7 +16,7 @@ interface Given {
 
 function sessions({ secret = Buffer.alloc(32, 1), now = () => 0, known = KNOWN }: Given = {}) {
   const identities = { identify: (token: string): Identity | undefined => known.get(token) };
-  return new BrowserSessions(accessControl({ identities, now }), secret, now);
+  return new BrowserSessions(accessControl({ identities, now }), () => secret, now);
 }
 
 function cookieOf(opened: { readonly header: string } | undefined): { cookie: string } {

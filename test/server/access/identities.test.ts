@@ -27,7 +27,7 @@ function sourceOf(identity: Identity, isValid: () => boolean = () => true): Iden
 
 function identities(own: readonly IdentitySource[] = [FILE], issuers?: Issuers): Identities {
   const now = (): number => NOW;
-  return new Identities({ own, issuers, now, shortTokens: new ShortTokens(Buffer.alloc(32, 1), now) });
+  return new Identities({ own, issuers, now, shortTokens: new ShortTokens(() => Buffer.alloc(32, 1), now) });
 }
 
 const EXCHANGE: ExchangeRequest = { subjectToken: 'from-the-file', from: 'server' };

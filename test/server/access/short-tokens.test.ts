@@ -28,7 +28,7 @@ function temporaryFolder(): string {
 }
 
 function tokens(now: () => number = () => NOW, key = KEY): ShortTokens {
-  return new ShortTokens(key, now);
+  return new ShortTokens(() => key, now);
 }
 
 describe('a short token', () => {

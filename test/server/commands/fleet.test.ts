@@ -9,6 +9,7 @@ import { storeCommand } from '../../../server/commands/store.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { baseEnvironment, FORMS, runProcess } from '../../rig/assay.ts';
 import { freshFleet } from '../../rig/fleet/services.ts';
+import { TcpProxy } from '../../rig/fleet/tcp-proxy.ts';
 import { addressOf, contentOf, putOne, readFrom, resultNaming } from '../../store/content.ts';
 import { ask, pathOf } from '../rig.ts';
 import { folder, INSTALLED, Serve } from './serve-process.ts';
@@ -26,9 +27,9 @@ test('a server starts after `assay db migrate`, says which part is away, and ser
 
   expect(await migrate(env)).toMatchObject({
     code: 0,
-    stdout: 'The tables have version 1 now (before: 0).\n',
+    stdout: 'The tables have version 2 now (before: 0).\n',
   });
-  expect(await migrate(env)).toMatchObject({ code: 0, stdout: 'The tables have version 1 already.\n' });
+  expect(await migrate(env)).toMatchObject({ code: 0, stdout: 'The tables have version 2 already.\n' });
 
   const one = new Serve(['--port', '0', '--tier', join(folder(), 'tier'), '--tier-size', '1GB'], env);
   const two = new Serve(['--port', '0'], env);
@@ -80,6 +81,59 @@ test('a server whose bucket is away is alive and not ready', async () => {
     reason: 'the bucket can’t be read',
     parts: { index: 'ok', blobs: 'the bucket can’t be read' },
   });
+});
+
+test('a server starts while PostgreSQL is away, serves its tier, and works when PostgreSQL is back', async () => {
+  const env = { ...(await freshFleet()) };
+  await migrate(env);
+  const index = new URL(env.ASSAY_INDEX);
+  const proxy = await TcpProxy.start(index.hostname, Number(index.port));
+  onTestFinished(() => proxy.stop());
+  index.port = String(proxy.port);
+  const flags = ['--port', '0', '--tier', join(folder(), 'tier'), '--tier-size', '1GB'];
+  const start = () => new Serve(flags, { ...env, ASSAY_INDEX: index.href });
+  const bytes = contentOf('kept', 2 * MIB);
+  const path = pathOf(digestOf(bytes));
+
+  const first = start();
+  const url = await first.url();
+  expect((await ask(url + path, 'PUT', { body: bytes })).status).toBe(200);
+  expect((await ask(url + path)).body.equals(bytes)).toBe(true);
+  proxy.link = 'away';
+  // The copy in the tier is complete a moment after the first read.
+  await expect.poll(async () => (await ask(url + path)).status, { timeout: 60_000 }).toBe(200);
+  first.child.kill('SIGTERM');
+  expect(await first.ended()).toBe(0);
+
+  const second = await start().url();
+  expect((await ask(`${second}/healthz`)).status).toBe(200);
+  const ready = await ask(`${second}/readyz`);
+  expect(ready.status).toBe(503);
+  expect(JSON.parse(ready.body.toString())).toMatchObject({ reason: 'PostgreSQL can’t be reached' });
+  expect((await ask(second + path)).body.equals(bytes)).toBe(true);
+  const small = contentOf('small', 100);
+  const put = async () => (await ask(second + pathOf(digestOf(small)), 'PUT', { body: small })).status;
+  expect(await put()).toBe(503);
+  proxy.link = 'open';
+  await expect.poll(put, { timeout: 60_000 }).toBe(200);
+  await expect.poll(async () => (await ask(`${second}/readyz`)).status, { timeout: 60_000 }).toBe(200);
+});
+
+test('a login at one server is a login at all', async () => {
+  const env = { ...(await freshFleet()), ASSAY_TOKEN: 'the-token' };
+  await migrate(env);
+  const servers = [new Serve(['--port', '0'], env), new Serve(['--port', '0'], env)];
+  const [first = '', second = ''] = await Promise.all(servers.map((server) => server.url()));
+  const html = { accept: 'text/html' };
+  const login = await ask(`${first}/login`, 'POST', {
+    headers: { ...html, 'content-type': 'application/x-www-form-urlencoded' },
+    body: Buffer.from('token=the-token&next=/runs'),
+  });
+  const cookie = String(login.headers['set-cookie']).split(';')[0] ?? '';
+  for (const url of [first, second])
+    expect((await ask(`${url}/runs`, 'GET', { headers: { ...html, cookie } })).body.toString()).toContain(
+      'Log out',
+    );
 });
 
 test.each([

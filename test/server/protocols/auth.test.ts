@@ -55,7 +55,7 @@ async function scene(): Promise<Scene> {
   const identities = new Identities({
     own: [FILE],
     issuers,
-    shortTokens: new ShortTokens(Buffer.alloc(32, 3)),
+    shortTokens: new ShortTokens(() => Buffer.alloc(32, 3)),
   });
   return { issuer, server: await testServer({ identities, tokenExchange: identities }) };
 }
@@ -65,7 +65,7 @@ function serverAlone(): Promise<TestServer> {
   const identities = new Identities({
     own: [FILE],
     issuers: new OidcIssuers([]),
-    shortTokens: new ShortTokens(Buffer.alloc(32, 3)),
+    shortTokens: new ShortTokens(() => Buffer.alloc(32, 3)),
   });
   return testServer({ identities, tokenExchange: identities });
 }

@@ -21,8 +21,11 @@ gcc                 # the C example, the tracer's helper, and programs that test
 git                 # what is ignored in a workspace is compared with git's own answer
 golang-go           # a real command: test/commands
 gradle              # a real client of the server: test/clients
+haproxy             # the load balancer of examples/fleet
 hyperfine           # bench: start-up times
+iproute2            # networks that can be broken: test/crash/fleet
 libc6-dev           # headers and start files for gcc
+libfaketime         # nodes with a wrong clock: test/crash/fleet
 make                # the C example
 nginx-light         # bench: the peer of the server
 ninja-build         # drives ccache in test/clients

@@ -25,11 +25,11 @@ const events: Event[] = [];
 
 beforeAll(async () => {
   database = await createDatabase(LEASE_MS);
-  // One after the other: of two first nodes, one puts a canary that no row names.
-  nodes = [await FleetNode.start(database.environment), await FleetNode.start(database.environment)];
+  nodes = await Promise.all([FleetNode.start(database.environment), FleetNode.start(database.environment)]);
   fleet = {
     nodes,
     leaseMs: LEASE_MS,
+    canary: String((await database.query('SELECT name::text FROM assay.canary'))[0]?.name),
     denied: new Set(),
     async dropConnections() {
       await database.query(

@@ -5,7 +5,8 @@ import { sha256 } from '../../../core/sha256.ts';
 import { type FleetEngine, openFleetEngine } from '../../../store/fleet/engine.ts';
 import { openS3Objects } from '../../../store/fleet/s3/s3-objects.ts';
 import { readS3Settings } from '../../../store/fleet/s3/settings.ts';
-import { addLayers } from '../../../store/open.ts';
+import { STORE } from '../../../store/limits.ts';
+import { addLayers, openDiskStore } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { addressOf, readFrom, resultNaming, streamOf } from '../../store/content.ts';
 import { type Answer, type BlobSpec, bytesOf, type Operation, type Question } from './operations.ts';
@@ -14,13 +15,24 @@ import { type Answer, type BlobSpec, bytesOf, type Operation, type Question } fr
 const IDLE_MS = 1500;
 /** So little that a few schedules fill it. */
 const MAX_BYTES = 2 * 1024 * 1024;
+/** So little that it is full with the first large blobs, which are leased. */
+const TIER_BYTES = 3 * 1024 * 1024;
+/** A second question about a missing object comes while the bucket may still deny it. */
+const LOST_AFTER_MS = 200;
 const PARTS = 3;
 
-const { ASSAY_INDEX = '', ASSAY_BLOBS = '' } = process.env;
+const { ASSAY_INDEX = '', ASSAY_BLOBS = '', ASSAY_TEST_TIER = '' } = process.env;
 const objects = await openS3Objects(readS3Settings(ASSAY_BLOBS, process.env), { idleMs: IDLE_MS });
+const tier = await openDiskStore({
+  directory: ASSAY_TEST_TIER,
+  maxSize: { bytes: TIER_BYTES },
+  leaseMs: STORE.tierLeaseMs,
+});
 const engine: FleetEngine = await openFleetEngine({
   index: ASSAY_INDEX,
   objects,
+  tier: tier.blobs,
+  lostAfterMs: LOST_AFTER_MS,
   onEvent: () => {},
   maxBytes: MAX_BYTES,
   answerMs: IDLE_MS,

@@ -1,9 +1,10 @@
 // A schedule: operations of a few clients on all nodes, and faults at moments between them, all from one seed.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { S3Fault } from '../../rig/fleet/s3-proxy.ts';
+import type { Cable } from '../../rig/fleet/network.ts';
+import type { S3Fault, S3Proxy } from '../../rig/fleet/s3-proxy.ts';
 import type { Link } from '../../rig/fleet/tcp-proxy.ts';
 import type { Random } from '../../rig/random.ts';
-import type { FleetNode } from './fleet-node.ts';
+import type { ClockError, FleetNode } from './fleet-node.ts';
 import type { Event } from './history.ts';
 import type { BlobSpec, Operation } from './operations.ts';
 
@@ -23,12 +24,15 @@ const S3_FAULTS: readonly S3Fault[] = [
   'hang in answer',
   'repeated',
 ];
-const LINKS: readonly Link[] = ['frozen', 'deaf', 'mute', 'away'];
+const LINKS: readonly Link[] = ['frozen', 'deaf', 'mute', 'away', 'slow'];
+const CABLES: readonly Cable[] = ['cut', 'deaf', 'mute', 'flaky', 'narrow'];
+const CLOCKS: readonly ClockError[] = ['+0', '+1h', '-1h'];
 
 export interface Fleet {
   readonly nodes: readonly FleetNode[];
   readonly leaseMs: number;
-  /** Objects of which the bucket has once denied that they are there. A second time they could count as lost. */
+  readonly canary: string;
+  /** Objects of which the bucket has denied that they are there. By a second fault they could count as lost. */
   readonly denied: Set<string>;
   /** The connections of all nodes to PostgreSQL end, as when it restarts. */
   dropConnections(): Promise<void>;
@@ -101,13 +105,19 @@ async function injectFault(fleet: Fleet, random: Random, lies: number[]): Promis
     const wake = node.pause();
     await sleep(fleet.leaseMs * 1.5);
     wake();
-  } else if (kind < 12) await node.restart();
-  else if (kind < 15) await fleet.dropConnections();
-  else if (kind < 22) {
+  } else if (kind < 10) await node.restart(random.pick(CLOCKS));
+  else if (kind < 12) await fleet.dropConnections();
+  else if (kind < 17) {
     node.postgres.link = random.pick(LINKS);
     await sleep(lastsMs);
     node.postgres.link = 'open';
-  } else if (kind < 26) denyObjects(fleet, at, lies);
+  } else if (kind < 24) {
+    node.cable = random.pick(CABLES);
+    await sleep(lastsMs);
+    node.cable = 'whole';
+  } else if (kind < 26) node.rotTier();
+  else if (kind < 28) denyObjects(fleet, at, lies);
+  else if (kind < 30) await denyBucket(fleet, at, lies, lastsMs);
   else failRequests(node, random.pick(S3_FAULTS), 1 + random.below(4));
 }
 
@@ -121,6 +131,24 @@ function denyObjects(fleet: Fleet, at: number, lies: number[]): void {
     lies[at] = (lies[at] ?? 0) + 1;
     return 'missing';
   };
+}
+
+/** For a while, the bucket denies the canary and all objects but those that it denied before. */
+async function denyBucket(fleet: Fleet, at: number, lies: number[], lastsMs: number): Promise<void> {
+  const node = fleet.nodes[at];
+  if (!node) return;
+  const before = new Set(fleet.denied);
+  const fault: S3Proxy['fault'] = ({ method, path }) => {
+    if (method !== 'GET' || path.includes('?')) return undefined;
+    if (path.endsWith(fleet.canary)) return 'missing';
+    if (before.has(path)) return undefined;
+    fleet.denied.add(path);
+    lies[at] = (lies[at] ?? 0) + 1;
+    return 'missing';
+  };
+  node.s3.fault = fault;
+  await sleep(lastsMs);
+  if (node.s3.fault === fault) node.s3.fault = () => undefined;
 }
 
 /** The next requests of a node fail, whenever they come. */

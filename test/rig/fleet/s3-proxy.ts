@@ -31,30 +31,32 @@ export interface S3Call {
 export class S3Proxy {
   readonly #server: Server;
   readonly #target: URL;
+  readonly #address: string;
   readonly calls: S3Call[] = [];
   /** Asked for every request. */
   fault: (call: S3Call) => S3Fault | undefined = () => undefined;
 
-  static async start(target: string): Promise<S3Proxy> {
+  static async start(target: string, address = '127.0.0.1'): Promise<S3Proxy> {
     const server = createServer();
-    const proxy = new S3Proxy(server, new URL(target));
+    const proxy = new S3Proxy(server, new URL(target), address);
     server.on('request', (incoming, outgoing) => {
       incoming.on('error', () => {});
       outgoing.on('error', () => {});
       proxy.#handle(incoming, outgoing).catch(() => outgoing.destroy());
     });
-    server.listen(0, '127.0.0.1');
+    server.listen(0, address);
     await once(server, 'listening');
     return proxy;
   }
 
-  private constructor(server: Server, target: URL) {
+  private constructor(server: Server, target: URL, address: string) {
     this.#server = server;
     this.#target = target;
+    this.#address = address;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://${this.#address}:${(this.#server.address() as AddressInfo).port}`;
   }
 
   async stop(): Promise<void> {

@@ -1,36 +1,43 @@
-// A proxy for TCP that can behave like a broken network: it cuts connections, refuses new ones, or lets bytes
-// vanish in one direction or in both.
+// A proxy for TCP that can behave like a broken network: it cuts connections, refuses new ones, delays bytes, or lets
+// them vanish in one direction or in both.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** `frozen`: nothing moves. `deaf`: requests vanish. `mute`: answers vanish. `away`: connections are refused. */
-export type Link = 'open' | 'frozen' | 'deaf' | 'mute' | 'away';
+/**
+ * `frozen`: nothing moves. `deaf`: requests vanish. `mute`: answers vanish. `away`: connections are refused.
+ * `slow`: every byte arrives DELAY_MS later.
+ */
+export type Link = 'open' | 'frozen' | 'deaf' | 'mute' | 'away' | 'slow';
+
+const DELAY_MS = 120;
 
 export class TcpProxy {
   readonly #server: Server;
-  readonly #target: { readonly host: string; readonly port: number };
+  /** Can be replaced: new connections go there. */
+  target: { readonly host: string; readonly port: number };
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   #link: Link = 'open';
 
-  static async start(host: string, port: number): Promise<TcpProxy> {
+  /** Listens on `address`, and passes everything on to the host and port. */
+  static async start(host: string, port: number, address = '127.0.0.1'): Promise<TcpProxy> {
     const server = createServer();
     const proxy = new TcpProxy(server, { host, port });
     server.on('connection', (socket) => proxy.#connect(socket));
-    server.listen(0, '127.0.0.1');
+    server.listen(0, address);
     await once(server, 'listening');
     return proxy;
   }
 
   private constructor(server: Server, target: { readonly host: string; readonly port: number }) {
     this.#server = server;
-    this.#target = target;
+    this.target = target;
   }
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Bytes that vanished do not come back, so a link that opens again has lost its connections. */
+  /** Bytes that vanished, or are late, do not come back: a link that opens again has lost its connections. */
   set link(link: Link) {
     this.#link = link;
     if (link === 'open' || link === 'away') this.#cut();
@@ -48,12 +55,12 @@ export class TcpProxy {
       client.destroy();
       return;
     }
-    const server = connect(this.#target);
+    const server = connect(this.target);
     server.on('error', () => {});
     const pair = [client, server] as const;
     this.#pairs.add(pair);
-    client.on('data', (bytes) => void (this.#passes('deaf') && server.write(bytes)));
-    server.on('data', (bytes) => void (this.#passes('mute') && client.write(bytes)));
+    client.on('data', (bytes) => this.#pass(bytes, server, 'deaf'));
+    server.on('data', (bytes) => this.#pass(bytes, client, 'mute'));
     const end = (): void => {
       this.#pairs.delete(pair);
       client.destroy();
@@ -63,8 +70,10 @@ export class TcpProxy {
     server.on('close', end);
   }
 
-  #passes(unless: Link): boolean {
-    return this.#link !== 'frozen' && this.#link !== unless;
+  #pass(bytes: Buffer | string, to: Socket, unless: Link): void {
+    if (this.#link === 'frozen' || this.#link === unless) return;
+    if (this.#link === 'slow') setTimeout(() => to.write(bytes), DELAY_MS);
+    else to.write(bytes);
   }
 
   #cut(): void {

@@ -249,7 +249,7 @@ export class DiskBlobs implements RawBlobs {
 
   async missing(digests: readonly Digest[], tenant?: string): Promise<Digest[]> {
     const number = this.#index.tenants.find(tenant);
-    if (digests.length <= STORE.staleViewBlobs && this.#areFresh(digests, number)) return [];
+    if (digests.length <= STORE.staleViewBlobs && this.#leases.areFresh(digests, number)) return [];
     this.#index.refresh();
     const fresh = this.#leases.clock.freshBlob();
     const ticks = this.#index.ticksOf(digests, number);
@@ -260,13 +260,6 @@ export class DiskBlobs implements RawBlobs {
     if (stale.length === 0) return absentFrom(digests, ticks);
     await this.#leases.renew(stale.map(({ hash }) => hash));
     return absentFrom(digests, this.#index.ticksOf(digests, number));
-  }
-
-  /** In the current read view: a blob that is fresh there is still present. */
-  #areFresh(digests: readonly Digest[], tenant: number): boolean {
-    const fresh = this.#leases.clock.freshBlob();
-    const ticks = this.#index.ticksOf(digests, tenant);
-    return ticks.every((tick) => tick !== undefined && isFreshTick(tick, fresh));
   }
 
   async touch(hashes: readonly Hash[], tenant?: string): Promise<void> {

@@ -28,6 +28,8 @@ export class Leases {
   readonly clock: LogicalClock;
   readonly #index: Index;
   readonly #onEvent: OnStoreEvent;
+  /** The last list that was found fresh, and the oldest tick in it. Ticks do not go back. */
+  #lastFresh: { readonly digests: readonly Digest[]; readonly oldest: number } = { digests: [], oldest: 0 };
 
   constructor(index: Index, clock: LogicalClock, onEvent: OnStoreEvent) {
     this.#index = index;
@@ -50,17 +52,28 @@ export class Leases {
   }
 
   /**
-   * The oldest tick of these blobs. Undefined unless all are FRESH in the current read view: a blob that is fresh
+   * True if the tenant has all of these blobs and they are FRESH in the current read view. A blob that is fresh
    * there is still present, and its tick is not earlier now.
    */
-  oldestIfFresh(digests: readonly Digest[]): number | undefined {
+  areFresh(digests: readonly Digest[], tenant: number): boolean {
     const fresh = this.clock.freshBlob();
     let oldest = this.clock.stamp().tick;
-    for (const tick of this.#index.ticksOf(digests, EVERYONE)) {
-      if (tick === undefined || !isFreshTick(tick, fresh)) return undefined;
+    for (const tick of this.#index.ticksOf(digests, tenant)) {
+      if (tick === undefined || !isFreshTick(tick, fresh)) return false;
       oldest = Math.min(oldest, tick);
     }
-    return oldest;
+    this.#lastFresh = { digests, oldest };
+    return true;
+  }
+
+  /**
+   * The oldest tick of these blobs, of whichever tenants. Undefined unless all are FRESH. A put has just asked
+   * whether the same list is: then it is not looked up again.
+   */
+  oldestIfFresh(digests: readonly Digest[]): number | undefined {
+    const { digests: last, oldest } = this.#lastFresh;
+    if (last === digests && isFreshTick(oldest, this.clock.freshBlob())) return oldest;
+    return this.areFresh(digests, EVERYONE) ? this.#lastFresh.oldest : undefined;
   }
 
   #findStale(hashes: readonly Hash[]): { stale: [Hash, Entry][]; oldest: number } {

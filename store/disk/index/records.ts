@@ -301,15 +301,15 @@ const MAX_TEXT_BYTES = 2 ** 16 - 1;
 
 /** The time, and each text after its length. */
 function encodeWriter({ name, from, via, at }: Writer): Buffer {
-  const time = Buffer.alloc(TIME_BYTES);
-  time.writeUIntLE(at, 0, TIME_BYTES);
-  const texts = [name, from, via].flatMap((text) => {
-    const bytes = Buffer.from(text).subarray(0, MAX_TEXT_BYTES);
-    const length = Buffer.alloc(LENGTH_BYTES);
-    length.writeUInt16LE(bytes.length);
-    return [length, bytes];
-  });
-  return Buffer.concat([time, ...texts]);
+  const texts = [name, from, via].map((text) => Buffer.from(text).subarray(0, MAX_TEXT_BYTES));
+  const bytes = texts.reduce((sum, { length }) => sum + LENGTH_BYTES + length, TIME_BYTES);
+  const record = Buffer.allocUnsafe(bytes);
+  let end = record.writeUIntLE(at, 0, TIME_BYTES);
+  for (const text of texts) {
+    end = record.writeUInt16LE(text.length, end);
+    end += text.copy(record, end);
+  }
+  return record;
 }
 
 function decodeWriter(record: Buffer): { readonly writer: Writer; readonly length: number } {

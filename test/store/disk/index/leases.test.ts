@@ -77,6 +77,24 @@ test('L4: a result is never stamped later than a blob that it names', async () =
   }
 });
 
+test('a list that one tenant has is not fresh for another, and its ticks are not looked up twice', async () => {
+  const all = newIndex();
+  const own = await all.index.tenants.assign('own');
+  const other = await all.index.tenants.assign('other');
+  const hash = await all.add('one');
+  const digests = [digestOf(contentOf('one', 100))];
+  await all.index.stampBlob(hash, all.entry(hash), all.clock.stamp(), own);
+  const lookups = vi.spyOn(all.index, 'ticksOf');
+  expect(all.leases.areFresh(digests, own)).toBe(true);
+  expect(all.leases.areFresh(digests, other)).toBe(false);
+  expect(lookups).toHaveBeenCalledTimes(2);
+  expect(all.leases.oldestIfFresh(digests)).toBe(all.entry(hash).tick);
+  expect(lookups).toHaveBeenCalledTimes(2);
+  all.time += 2 * WINDOW;
+  expect(all.leases.oldestIfFresh(digests)).toBeUndefined();
+  expect(lookups).toHaveBeenCalledTimes(3);
+});
+
 test('L5: a tick far ahead of the clock is no lease, and the next use stamps the entry again', async () => {
   const all = newIndex();
   const hash = await all.add('one', false, { tick: 2 ** 30, begin: () => {} });

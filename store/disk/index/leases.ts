@@ -57,7 +57,7 @@ export class Leases {
    */
   areFresh(digests: readonly Digest[], tenant: number): boolean {
     const fresh = this.clock.freshBlob();
-    let oldest = this.clock.stamp().tick;
+    let oldest = Number.POSITIVE_INFINITY;
     for (const tick of this.#index.ticksOf(digests, tenant)) {
       if (tick === undefined || !isFreshTick(tick, fresh)) return false;
       oldest = Math.min(oldest, tick);
@@ -67,13 +67,15 @@ export class Leases {
   }
 
   /**
-   * The oldest tick of these blobs, of whichever tenants. Undefined unless all are FRESH. A put has just asked
-   * whether the same list is: then it is not looked up again.
+   * The oldest tick of these blobs, of whichever tenants, and not later than the tick of a stamp. Undefined unless
+   * all are FRESH. A put has just asked whether the same list is: then it is not looked up again.
    */
   oldestIfFresh(digests: readonly Digest[]): number | undefined {
     const { digests: last, oldest } = this.#lastFresh;
-    if (last === digests && isFreshTick(oldest, this.clock.freshBlob())) return oldest;
-    return this.areFresh(digests, EVERYONE) ? this.#lastFresh.oldest : undefined;
+    const isKnown = last === digests && isFreshTick(oldest, this.clock.freshBlob());
+    if (!isKnown && !this.areFresh(digests, EVERYONE)) return undefined;
+    const { oldest: tick } = this.#lastFresh;
+    return tick <= this.clock.lastBegun() ? tick : Math.min(tick, this.clock.stamp().tick);
   }
 
   #findStale(hashes: readonly Hash[]): { stale: [Hash, Entry][]; oldest: number } {

@@ -169,6 +169,9 @@ export const STORE = {
   sharedChunks: 8,
   /** A reader that needs a chunk for longer than this leaves the others. */
   slowReaderMs: 1 * SECOND,
+  /** Copies for the tier that wait in memory. A tier that takes nothing for so long is left out of a read. */
+  tierBacklogBytes: 128 * MIB,
+  tierStallMs: 10 * SECOND,
   /** The lease of copies in a tier. They need none, but each use within a window of it writes nothing. */
   tierLeaseMs: 16 * SECOND,
   /** How long an answer about the parts of a fleet is used, and how long a part may take to answer. */

@@ -1,6 +1,7 @@
-// The CPU time of a request with one server and with two that share the same load, and what PostgreSQL needs for it.
+// The CPU time of a request with one server and with two that share the same load, on as many connections in all, and
+// what PostgreSQL needs for it.
 import type { Contestant } from '../server/contestants.ts';
-import type { Job } from '../server/job.ts';
+import { CONNECTIONS, type Job } from '../server/job.ts';
 import { Loader } from '../server/loader.ts';
 import { cpuSecondsOf } from '../server/process.ts';
 import { OUTPUTS_OF_A_RESULT, putResults } from '../server/results.ts';
@@ -85,7 +86,12 @@ async function costOf(
 ): Promise<{ servers: number; postgres: number }> {
   const pids = nodes.flatMap((node) => node.pids);
   const before = { servers: cpuSecondsOf(pids), postgres: await postgresCpuSeconds(database) };
-  await Promise.all(nodes.map(({ origin }, index) => loaders[index]?.run(job(origin, count / nodes.length))));
+  const connections = CONNECTIONS / nodes.length;
+  await Promise.all(
+    nodes.map(({ origin }, index) =>
+      loaders[index]?.run({ ...job(origin, count / nodes.length), connections }),
+    ),
+  );
   return {
     servers: ((cpuSecondsOf(pids) - before.servers) / count) * MICROSECONDS,
     postgres: (((await postgresCpuSeconds(database)) - before.postgres) / count) * MICROSECONDS,

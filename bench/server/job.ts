@@ -8,6 +8,8 @@ export type Job = GetJob | PutJob | PutResultsJob;
 export interface GetJob {
   readonly verb: 'get';
   readonly origin: string;
+  /** CONNECTIONS unless given. */
+  readonly connections?: number;
   readonly token?: string | undefined;
   readonly paths: readonly string[];
   readonly count: number;
@@ -23,6 +25,7 @@ export interface GetJob {
 export interface PutJob {
   readonly verb: 'put';
   readonly origin: string;
+  readonly connections?: number;
   readonly token?: string | undefined;
   readonly prefix: string;
   readonly count: number;
@@ -33,6 +36,7 @@ export interface PutJob {
 export interface PutResultsJob {
   readonly verb: 'putResults';
   readonly origin: string;
+  readonly connections?: number;
   readonly token?: string | undefined;
   readonly prefix: string;
   readonly blobs: readonly string[];

@@ -17,7 +17,7 @@ process.on('message', (job: Job) => {
 });
 
 async function run(job: Job): Promise<JobDone> {
-  const pool = new Pool(job.origin, { connections: CONNECTIONS, pipelining: 1 });
+  const pool = new Pool(job.origin, { connections: job.connections ?? CONNECTIONS, pipelining: 1 });
   try {
     if (job.verb === 'putResults') return await putResults(pool, job);
     return { paths: job.verb === 'get' ? await get(pool, job) : await put(pool, job) };
@@ -28,10 +28,10 @@ async function run(job: Job): Promise<JobDone> {
 
 async function get(
   pool: Pool,
-  { paths, count, bytes, token, status = 200, verify = false }: GetJob,
+  { paths, count, bytes, token, connections, status = 200, verify = false }: GetJob,
 ): Promise<readonly string[]> {
   const headers = authorizationOf(token);
-  await onAllConnections(count, async (index) => {
+  await onAllConnections(count, connections, async (index) => {
     const path = paths[index % paths.length] ?? '/';
     const { statusCode, body } = await pool.request({ method: 'GET', path, headers });
     const hash = verify ? createHash('sha256') : undefined;
@@ -47,10 +47,13 @@ async function get(
   return paths;
 }
 
-async function put(pool: Pool, { prefix, count, bytes, token }: PutJob): Promise<readonly string[]> {
+async function put(
+  pool: Pool,
+  { prefix, count, bytes, token, connections }: PutJob,
+): Promise<readonly string[]> {
   const paths: string[] = [];
   const make = contentMaker(bytes);
-  await onAllConnections(count, async () => {
+  await onAllConnections(count, connections, async () => {
     const { hash, body: content } = make();
     const path = `${prefix}/${hash}`;
     const headers = { ...authorizationOf(token), 'content-length': String(bytes) };
@@ -64,11 +67,11 @@ async function put(pool: Pool, { prefix, count, bytes, token }: PutJob): Promise
 
 async function putResults(
   pool: Pool,
-  { prefix, blobs, outputs, count, bytes, token }: PutResultsJob,
+  { prefix, blobs, outputs, count, bytes, token, connections }: PutResultsJob,
 ): Promise<JobDone> {
   const paths: string[] = [];
   let resultBytes = 0;
-  await onAllConnections(count, async (index) => {
+  await onAllConnections(count, connections, async (index) => {
     const named = Array.from(
       { length: outputs },
       (_, output) => blobs[(index + output) % blobs.length] ?? '',
@@ -92,10 +95,14 @@ function authorizationOf(token: string | undefined): Record<string, string> {
   return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
-async function onAllConnections(count: number, request: (index: number) => Promise<void>): Promise<void> {
+async function onAllConnections(
+  count: number,
+  connections: number = CONNECTIONS,
+  request: (index: number) => Promise<void>,
+): Promise<void> {
   let next = 0;
   const connection = async () => {
     for (let index = next++; index < count; index = next++) await request(index);
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
+  await Promise.all(Array.from({ length: connections }, connection));
 }

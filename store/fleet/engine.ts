@@ -17,7 +17,7 @@ import type { Objects } from './objects.ts';
 import { Presence } from './presence.ts';
 import { FleetResults } from './results.ts';
 import { checkVersion } from './schema.ts';
-import { type ReadCounts, SharedReads, type Tier } from './shared-reads.ts';
+import { type CopyLimits, type ReadCounts, SharedReads, type Tier } from './shared-reads.ts';
 import { SharedSecret } from './shared-secret.ts';
 import { TenantNumbers } from './tenants.ts';
 import { FleetUploads } from './uploads.ts';
@@ -35,6 +35,7 @@ export interface FleetEngineOptions {
   /** How long presence is remembered. */
   readonly memoMs?: number;
   readonly lostAfterMs?: number;
+  readonly copyLimits?: CopyLimits;
   readonly answerMs?: number;
   /** Told of every statement. */
   readonly onIndexAnswer?: OnAnswer | undefined;
@@ -93,7 +94,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     (hash, generation, detail) => blobs.quarantine(hash, generation, detail, 'lost'),
     options.lostAfterMs,
   );
-  const reads = new SharedReads(bucket, options.tier);
+  const reads = new SharedReads(bucket, options.tier, options.copyLimits);
   const blobs: FleetBlobs = new FleetBlobs({
     database,
     bucket,

@@ -6,11 +6,12 @@
 // H2 A reader that falls behind waits for the copy in the tier, if there is a tier, and otherwise reads for itself
 //    from where it is. So a slow client holds the others up for at most STORE.slowReaderMs.
 // H3 The tier decides nothing: a chunk that it cannot give comes from the bucket, and a copy that cannot be written
-//    is left out.
+//    is left out. A copy is written after its read, so a slow disk does not slow a reader down, as long as the copies
+//    that wait fit in STORE.tierBacklogBytes.
 // H4 Every chunk was checked against the checksum in the index before it is given out (object-reader.ts).
 import type { Hash } from '../../core/digest.ts';
 import { STORE } from '../limits.ts';
-import type { Blobs } from '../store.ts';
+import type { Blobs, Expected } from '../store.ts';
 import type { Bucket } from './bucket.ts';
 import { type ObjectList, readChunks } from './object-reader.ts';
 
@@ -24,15 +25,30 @@ export interface ReadCounts {
   joined: number;
 }
 
+/** The copies of a node that are not in its tier yet. */
+interface Copies extends CopyLimits {
+  readonly tier: Tier;
+  waitingBytes: number;
+}
+
+export interface CopyLimits {
+  /** The chunks of all copies that may wait in memory. */
+  readonly backlogBytes: number;
+  /** A tier that takes nothing for this long is left out. */
+  readonly stallMs: number;
+}
+
 export class SharedReads {
   readonly #bucket: Bucket;
   readonly #tier: Tier | undefined;
+  readonly #copies: Copies | undefined;
   readonly #reads = new Map<string, SharedRead>();
   readonly counts: ReadCounts = { tierHits: 0, tierMisses: 0, joined: 0 };
 
-  constructor(bucket: Bucket, tier: Tier | undefined) {
+  constructor(bucket: Bucket, tier: Tier | undefined, limits: CopyLimits = COPY_LIMITS) {
     this.#bucket = bucket;
     this.#tier = tier;
+    this.#copies = tier && { ...limits, tier, waitingBytes: 0 };
   }
 
   /** Whole chunks from number `first` on, before number `end`. */
@@ -67,7 +83,7 @@ export class SharedReads {
     let read = this.#reads.get(key);
     if (read?.hasBeginning || (read && this.#tier)) this.counts.joined++;
     else {
-      read = new SharedRead(this.#bucket, this.#tier, hash, list);
+      read = new SharedRead(this.#bucket, this.#copies, hash, list);
       const started = read;
       this.#reads.set(key, started);
       void started.run().finally(() => {
@@ -78,10 +94,12 @@ export class SharedReads {
   }
 }
 
+const COPY_LIMITS: CopyLimits = { backlogBytes: STORE.tierBacklogBytes, stallMs: STORE.tierStallMs };
+
 /** One GET with several readers. */
 class SharedRead {
   readonly #bucket: Bucket;
-  readonly #tier: Tier | undefined;
+  readonly #copies: Copies | undefined;
   readonly #hash: Hash;
   readonly #list: ObjectList;
   readonly #window = new Map<number, Buffer>();
@@ -96,9 +114,9 @@ class SharedRead {
   /** For the GET: a reader has taken a chunk, or is gone. */
   #consumes = Promise.withResolvers<void>();
 
-  constructor(bucket: Bucket, tier: Tier | undefined, hash: Hash, list: ObjectList) {
+  constructor(bucket: Bucket, copies: Copies | undefined, hash: Hash, list: ObjectList) {
     this.#bucket = bucket;
-    this.#tier = tier;
+    this.#copies = copies;
     this.#hash = hash;
     this.#list = list;
   }
@@ -108,7 +126,7 @@ class SharedRead {
   }
 
   async run(): Promise<void> {
-    const copy = this.#tier && new TierCopy(this.#tier, this.#hash, this.#list.size);
+    const copy = this.#copies && new TierCopy(this.#copies, { hash: this.#hash, size: this.#list.size });
     try {
       const count = this.#list.checksums.length;
       for await (const chunk of readChunks(this.#bucket, this.#list, 0, count, this.#stop.signal)) {
@@ -120,10 +138,10 @@ class SharedRead {
         this.#window.delete(this.#produced - STORE.sharedChunks);
         if (this.#readers.size === 0 && !copy) break;
       }
-      await copy?.finish();
+      await copy?.finish(true);
     } catch (cause) {
       this.#failure = { cause };
-      await copy?.finish();
+      await copy?.finish(false);
     }
     this.#isEnded = true;
     this.#wakeReaders();
@@ -166,58 +184,97 @@ class SharedRead {
         else if (reader.next < this.#produced) {
           // It fell behind: the copy in the tier is not complete before the end.
           this.#readers.delete(reader);
-          if (!this.#tier) return;
+          if (!this.#copies) return;
           await this.#produces.promise;
         } else await this.#produces.promise;
       }
     } finally {
       this.#readers.delete(reader);
       this.#taken();
-      if (this.#readers.size === 0 && !this.#tier) this.#stop.abort();
+      if (this.#readers.size === 0 && !this.#copies) this.#stop.abort();
     }
   }
 }
 
-/** Hands chunks to a put of the tier. A tier that fails is left out (H3). */
+/**
+ * Hands chunks to a put of the tier, when the read that they come from has ended: hashing and writing a copy takes as
+ * long as sending the blob, and readers come first. Chunks that wait count in the backlog of the node. While that is
+ * full, the read waits for its own copy. A tier that fails or stalls is left out (H3).
+ */
 class TierCopy {
-  readonly #put: Promise<unknown>;
-  #waiting: PromiseWithResolvers<Buffer | undefined> = Promise.withResolvers();
-  #taken: PromiseWithResolvers<void> = Promise.withResolvers();
+  readonly #copies: Copies;
+  readonly #expected: Expected;
+  readonly #queue: Buffer[] = [];
+  #put: Promise<unknown> | undefined;
+  #isEnded = false;
   #isOver = false;
+  /** For the put: there is a chunk, or the end. */
+  #queued = Promise.withResolvers<void>();
+  /** For the read: the tier has taken a chunk. */
+  #taken = Promise.withResolvers<void>();
 
-  constructor(tier: Tier, hash: Hash, size: number) {
-    this.#put = tier
-      .put({ hash, size }, this.#pieces())
+  constructor(copies: Copies, expected: Expected) {
+    this.#copies = copies;
+    this.#expected = expected;
+  }
+
+  async add(chunk: Buffer): Promise<void> {
+    if (this.#isOver) return;
+    this.#queue.push(chunk);
+    this.#copies.waitingBytes += chunk.length;
+    this.#queued.resolve();
+    while (this.#queue.length > 0 && this.#copies.waitingBytes > this.#copies.backlogBytes)
+      await this.#waitForTier();
+  }
+
+  /** The read has ended. */
+  async finish(isWhole: boolean): Promise<void> {
+    this.#isEnded = true;
+    if (!isWhole) this.#abandon();
+    while (this.#queue.length > 0) await this.#waitForTier();
+    this.#queued.resolve();
+    if (this.#put) await isInTime(this.#put, this.#copies.stallMs);
+  }
+
+  async #waitForTier(): Promise<void> {
+    this.#put ??= this.#copies.tier
+      .put(this.#expected, this.#pieces())
       .catch(() => {})
-      .finally(() => {
-        this.#isOver = true;
-        this.#taken.resolve();
-      });
+      .finally(() => this.#abandon());
+    if (!(await isInTime(this.#taken.promise, this.#copies.stallMs))) this.#abandon();
+  }
+
+  /** Content that ends early has another size, so the tier refuses it. */
+  #abandon(): void {
+    this.#isOver = true;
+    for (const chunk of this.#queue.splice(0)) this.#copies.waitingBytes -= chunk.length;
+    this.#queued.resolve();
+    this.#taken.resolve();
   }
 
   async *#pieces(): AsyncGenerator<Buffer> {
     for (;;) {
-      const piece = await this.#waiting.promise;
-      if (!piece) return;
-      this.#waiting = Promise.withResolvers();
-      yield piece;
-      this.#taken.resolve();
+      const chunk = this.#queue.shift();
+      if (chunk) {
+        this.#copies.waitingBytes -= chunk.length;
+        yield chunk;
+        this.#taken.resolve();
+        this.#taken = Promise.withResolvers<void>();
+      } else if (this.#isEnded || this.#isOver) return;
+      else {
+        await this.#queued.promise;
+        this.#queued = Promise.withResolvers<void>();
+      }
     }
   }
+}
 
-  /** Resolves when the tier has taken it. */
-  async add(chunk: Buffer): Promise<void> {
-    if (this.#isOver) return;
-    this.#taken = Promise.withResolvers();
-    this.#waiting.resolve(chunk);
-    await this.#taken.promise;
-  }
-
-  /** Content that ends early has another size, so the tier refuses it. */
-  async finish(): Promise<void> {
-    this.#waiting.resolve(undefined);
-    await this.#put;
-  }
+async function isInTime(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), milliseconds);
+  timer.unref();
+  work.then(() => resolve(true));
+  return promise.finally(() => clearTimeout(timer));
 }
 
 /** Ends early if the tier does not have the blob, or finds a wrong byte in it. */

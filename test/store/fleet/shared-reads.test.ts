@@ -149,6 +149,44 @@ describe('the tier', () => {
     });
   });
 
+  test('that takes nothing holds no reader up, and is left out of a read beyond the backlog', async () => {
+    const stuck = { get: async () => undefined, put: () => new Promise<never>(() => {}) };
+    const bytes = contentOf('stuck', LONG);
+    for (const copyLimits of [
+      { backlogBytes: LONG, stallMs: 60_000 },
+      { backlogBytes: STORE.chunkBytes, stallMs: 20 },
+    ]) {
+      await database.clear();
+      engine = await openFleetEngine({
+        index: database.url,
+        objects,
+        onEvent: () => {},
+        tier: stuck,
+        copyLimits,
+      });
+      await put(bytes);
+      expect((await readBlob(await get(bytes)))?.equals(bytes)).toBe(true);
+      if (copyLimits.backlogBytes === LONG) await engine.close();
+    }
+  });
+
+  test('gets the whole copy of a blob that is larger than the backlog', async () => {
+    tier = await openDiskStore({ directory: folders.folder(), leaseMs: STORE.tierLeaseMs });
+    const copyLimits = { backlogBytes: 2 * STORE.chunkBytes, stallMs: 60_000 };
+    engine = await openFleetEngine({
+      index: database.url,
+      objects,
+      onEvent: () => {},
+      tier: tier.blobs,
+      copyLimits,
+    });
+    const bytes = contentOf('larger', LONG);
+    await put(bytes);
+    expect((await readBlob(await get(bytes)))?.equals(bytes)).toBe(true);
+    await expect.poll(() => tier?.blobs.get(digestOf(bytes).hash), { timeout: 30_000 }).toBeDefined();
+    expect((await readBlob(await tier.blobs.get(digestOf(bytes).hash)))?.equals(bytes)).toBe(true);
+  });
+
   test('that is rotten, or gone, gives no wrong byte', async () => {
     const folder = await open(true);
     const bytes = contentOf('rotten', SIZE);

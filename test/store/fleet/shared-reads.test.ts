@@ -151,9 +151,9 @@ describe('the tier', () => {
 
   test('that takes nothing holds no reader up, and is left out of a read beyond the backlog', async () => {
     const stuck = { get: async () => undefined, put: () => new Promise<never>(() => {}) };
-    const bytes = contentOf('stuck', LONG);
+    const bytes = contentOf('stuck', SIZE);
     for (const copyLimits of [
-      { backlogBytes: LONG, stallMs: 60_000 },
+      { backlogBytes: SIZE, stallMs: 60_000 },
       { backlogBytes: STORE.chunkBytes, stallMs: 20 },
     ]) {
       await database.clear();
@@ -166,13 +166,13 @@ describe('the tier', () => {
       });
       await put(bytes);
       expect((await readBlob(await get(bytes)))?.equals(bytes)).toBe(true);
-      if (copyLimits.backlogBytes === LONG) await engine.close();
+      if (copyLimits.backlogBytes === SIZE) await engine.close();
     }
   });
 
   test('gets the whole copy of a blob that is larger than the backlog', async () => {
     tier = await openDiskStore({ directory: folders.folder(), leaseMs: STORE.tierLeaseMs });
-    const copyLimits = { backlogBytes: 2 * STORE.chunkBytes, stallMs: 60_000 };
+    const copyLimits = { backlogBytes: STORE.chunkBytes, stallMs: 60_000 };
     engine = await openFleetEngine({
       index: database.url,
       objects,
@@ -180,7 +180,7 @@ describe('the tier', () => {
       tier: tier.blobs,
       copyLimits,
     });
-    const bytes = contentOf('larger', LONG);
+    const bytes = contentOf('larger', SIZE);
     await put(bytes);
     expect((await readBlob(await get(bytes)))?.equals(bytes)).toBe(true);
     await expect.poll(() => tier?.blobs.get(digestOf(bytes).hash), { timeout: 30_000 }).toBeDefined();

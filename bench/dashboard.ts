@@ -14,11 +14,11 @@ import { cellsOf, comparePairs, PAIRS, type Side, type Start } from './server/pa
 import { median, table } from './server/table.ts';
 
 const SMALL = 4 * 1024;
-const BLOBS = 500;
-const RESULTS = 500;
-const REQUESTS = 5_000;
-const PUTS = 500;
-const CALLS = 2_500;
+const BLOBS = 300;
+const RESULTS = 300;
+const REQUESTS = 3_000;
+const PUTS = 300;
+const CALLS = 2_000;
 const OUTPUTS = 10;
 const MOST = 1.03;
 const WITHOUT_ACTIVITY = join(import.meta.dirname, 'dashboard', 'without-activity.ts');

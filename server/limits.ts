@@ -145,6 +145,8 @@ export const SERVER = {
   drainMs: 10 * SECOND,
   /** How often a stop closes connections that have become idle. */
   idleReapMs: 50,
+  /** How often the counters of the dashboard are written, and idle groups of requests become runs. */
+  activityFlushMs: 10 * SECOND,
   /** How long a stop waits for the store to discard uploads that were cut. */
   discardMs: 5 * SECOND,
 } as const;
@@ -218,8 +220,7 @@ export const DASHBOARD = {
   historyBytes: 2 * GIB,
   /** How often old documents are removed. */
   retentionMs: 10 * MINUTE,
-  /** How often counters are written, and an idle group of requests becomes a run. */
-  flushMs: 10 * SECOND,
+  /** When an idle group of requests becomes a run. */
   groupIdleMs: 60 * SECOND,
   /** How often a process says that it runs. */
   announceMs: 1 * MINUTE,

@@ -88,6 +88,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const activity = new Activity({
     history: readOnly ? undefined : store.history,
     bytes: () => metrics.bytes,
+    flushMs: limits.activityFlushMs,
     onLookup: (tool, namespace, found) => metrics.lookedUpBy(tool, namespace, found),
     onTrouble: (error) => log.warn({ err: error }, 'the figures could not be written'),
   });

@@ -1,12 +1,13 @@
 // In place of server/activity/activity.ts: an Activity that counts nothing.
 import type { Activity as Counting } from '../../server/activity/activity.ts';
 
-export class Activity implements Omit<Counting, 'figures' | 'tail' | 'seen' | 'process'> {
+export class Activity implements Omit<Counting, 'figures' | 'tail' | 'process'> {
   start(): void {}
   answered(): void {}
   lookedUp(): void {}
   wrote(): void {}
   denied(): void {}
+  toldSession(): void {}
   ran(): void {}
   countBytes(): void {}
   async flush(): Promise<void> {}

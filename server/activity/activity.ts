@@ -14,8 +14,9 @@ import { DASHBOARD } from '../limits.ts';
 import { Callers } from './caller.ts';
 import { DeniedWrites } from './denied.ts';
 import { Figures } from './figures.ts';
-import { addLookup, RequestGroups } from './groups.ts';
+import { addLookup, RequestGroups, type Session } from './groups.ts';
 import { bucketOf } from './latency.ts';
+import { withOtherNodes } from './shared-groups.ts';
 import { LiveTail } from './tail.ts';
 
 export interface ActivityOptions {
@@ -26,16 +27,22 @@ export interface ActivityOptions {
   readonly onTrouble: (error: unknown) => void;
   readonly onLookup?: (tool: string, namespace: Namespace, found: boolean) => void;
   readonly now?: () => number;
+  /** How often counters are written, and an idle group of requests becomes a run. */
+  readonly flushMs: number;
 }
 
-/** A lookup of a result. */
-export interface LookedUp {
+/** Who asks, and for what. */
+export interface Asked {
   readonly identity: Identity;
   readonly headers: IncomingHttpHeaders;
   /** Names the tool if it does not name itself. */
   readonly protocol: string;
   /** As the store has it. */
   readonly namespace: Namespace;
+}
+
+/** A lookup of a result. */
+export interface LookedUp extends Asked {
   readonly key: string;
   readonly found: boolean;
 }
@@ -45,8 +52,6 @@ const PROCESS_BYTES = 5;
 export class Activity {
   readonly figures: Figures;
   readonly tail: LiveTail;
-  /** When each tool was last seen, by tool and protocol. */
-  readonly seen = new Map<string, number>();
   /** Unique among all processes that use the store. */
   readonly process = randomBytes(PROCESS_BYTES).toString('hex');
   readonly #callers = new Callers();
@@ -56,21 +61,20 @@ export class Activity {
   readonly #now: () => number;
   #bytes = { received: 0, sent: 0 };
   #timer: NodeJS.Timeout | undefined;
-  #announcedAt: number;
+  #announcedAt = Number.NEGATIVE_INFINITY;
   #flushing: Promise<void> = Promise.resolve();
 
   constructor(options: ActivityOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    this.#announcedAt = this.#now();
     this.figures = new Figures(this.process, this.#now);
     this.tail = new LiveTail(this.process);
   }
 
   start(): void {
-    const { history } = this.#options;
+    const { history, flushMs } = this.#options;
     if (!history) return;
-    this.#timer = setInterval(() => this.#flushSoon(history, false), DASHBOARD.flushMs).unref();
+    this.#timer = setInterval(() => this.#flushSoon(history, false), flushMs).unref();
   }
 
   /** A response began after this time. */
@@ -87,9 +91,10 @@ export class Activity {
     const caller = this.#callers.of(headers, protocol);
     const { tool } = caller;
     const owner = writtenFrom(namespace);
-    this.figures.of(owner, at).lookedUp(tool, found);
+    const counters = this.figures.of(owner, at);
+    counters.lookedUp(tool, found);
+    counters.seen.set(caller.toolAndProtocol, at);
     this.#options.onLookup?.(tool, owner, found);
-    this.seen.set(caller.toolAndProtocol, at);
     const group = this.#groups.find(caller, owner, { namespace, identity, at });
     const what = found ? 'hit' : 'miss';
     const lookup = { at, tool, what, namespace, identity, key, run: group?.id } as const;
@@ -116,6 +121,16 @@ export class Activity {
   denied(identity: Identity | undefined, tool: string, why: string): void {
     const namespace = identity?.namespace ?? DEFAULT_NAMESPACE;
     this.#denied.add(namespace, this.#now(), { identity: identity?.name ?? '', tool, why });
+  }
+
+  /** A tool tells which of its lookups belong to one session, and what its hits saved. */
+  toldSession({ identity, headers, protocol, namespace }: Asked, session: Session): void {
+    const at = this.#now();
+    const owner = writtenFrom(namespace);
+    const caller = this.#callers.of(headers, protocol);
+    this.#groups.claim(caller, owner, { namespace, identity: identity.name, at }, session);
+    const savedMs = session.lookups.reduce((sum, lookup) => sum + lookup.savedMs, 0);
+    if (savedMs > 0) this.figures.of(owner, at).savedMs += savedMs;
   }
 
   ran(namespace: Namespace, savedMs: number): void {
@@ -150,9 +165,10 @@ export class Activity {
   async #write(history: History, isLast: boolean): Promise<void> {
     this.countBytes();
     const now = this.#now();
-    const documents = [...this.#groups.flush(now, isLast), ...this.#denied.flush()];
+    const groups = await withOtherNodes(this.#groups.flush(now, isLast), this.process, history);
+    const documents = [...groups, ...this.#denied.flush()];
     if (now - this.#announcedAt >= DASHBOARD.announceMs) {
-      const node = { name: hostname(), version: VERSION };
+      const node = { name: `${hostname()}, process ${process.pid}`, version: VERSION };
       const name = { kind: 'node', namespace: DEFAULT_NAMESPACE, id: this.process, at: now };
       documents.push(documentOf(name, node));
       this.#announcedAt = now;

@@ -11,6 +11,8 @@ export class Counters {
   readonly latency = emptyLatency();
   /** Hits and misses of results by tool. */
   readonly tools = new Map<string, [hits: number, misses: number]>();
+  /** When each tool was last seen, by tool and protocol. */
+  readonly seen = new Map<string, number>();
 
   lookedUp(tool: string, found: boolean): void {
     let counts = this.tools.get(tool);
@@ -33,6 +35,7 @@ export class Counters {
       const own = this.tools.get(tool) ?? [0, 0];
       this.tools.set(tool, [own[0] + hits, own[1] + misses]);
     }
+    for (const [name, at] of other.seen) this.seen.set(name, Math.max(at, this.seen.get(name) ?? 0));
   }
 
   get hits(): number {
@@ -51,16 +54,17 @@ export class Counters {
 
   /** Short, because there is one for each minute. */
   toJSON(): StoredCounters {
-    const { requests, errors, savedMs, runs, received, sent, latency, tools } = this;
-    return { n: [requests, errors, savedMs, runs, received, sent], l: latency, t: [...tools] };
+    const { requests, errors, savedMs, runs, received, sent, latency, tools, seen } = this;
+    return { n: [requests, errors, savedMs, runs, received, sent], l: latency, t: [...tools], s: [...seen] };
   }
 
-  static from({ n, l, t }: StoredCounters): Counters {
+  static from({ n, l, t, s = [] }: StoredCounters): Counters {
     const counters = new Counters();
     const [requests = 0, errors = 0, savedMs = 0, runs = 0, received = 0, sent = 0] = n;
     Object.assign(counters, { requests, errors, savedMs, runs, received, sent });
     for (const [at, count] of l.entries()) counters.latency[at] = count;
     for (const [tool, counts] of t) counters.tools.set(tool, counts);
+    for (const [name, at] of s) counters.seen.set(name, at);
     return counters;
   }
 }
@@ -69,4 +73,6 @@ export interface StoredCounters {
   readonly n: readonly number[];
   readonly l: readonly number[];
   readonly t: readonly (readonly [string, [number, number]])[];
+  /** Documents of 0.1 have none. */
+  readonly s?: readonly (readonly [string, number])[];
 }

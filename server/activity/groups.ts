@@ -28,6 +28,10 @@ export interface Group {
   isDirty: boolean;
   /** It is over, and stored. */
   isForgotten: boolean;
+  /** The session that the tool named later, and lookups that turned out to be of another session. */
+  session: string | undefined;
+  readonly moved: WeakSet<Happening>;
+  savedMs: number;
   readonly lookups: Ring<Happening>;
 }
 
@@ -58,7 +62,7 @@ export class RequestGroups {
 
   #findByName(caller: Caller, owner: Namespace, place: Place): Group | undefined {
     const { identity } = place;
-    const name = `${owner}\0${caller.tool}\0${caller.invocation ?? `\0${identity}`}`;
+    const name = nameOf(caller, owner, identity);
     const known = this.#groups.get(name);
     if (known && isOpenFor(known, owner, place)) return known;
     if (!known && this.#groups.size >= DASHBOARD.maxGroups) return undefined;
@@ -81,9 +85,41 @@ export class RequestGroups {
       misses: 0,
       isDirty: true,
       isForgotten: false,
+      session: undefined,
+      moved: new WeakSet<Happening>(),
+      savedMs: 0,
       lookups: new Ring<Happening>(DASHBOARD.groupLookups),
     };
     this.#groups.set(name, group);
+    return group;
+  }
+
+  /**
+   * A tool that sends no invocation with its lookups may name it afterwards, as Turborepo does. The first session takes
+   * the open group of the tool and token. Lookups of the next session move to a group of its own.
+   */
+  claim(caller: Caller, owner: Namespace, place: Place, { id, lookups }: Session): void {
+    const current = this.#groups.get(nameOf(caller, owner, place.identity));
+    if (!current || lookups.length === 0) return;
+    current.session ??= id;
+    const own = current.session === id ? current : this.#split(caller, current, place, { id, lookups });
+    if (!own) return;
+    own.savedMs += lookups.reduce((sum, { savedMs }) => sum + savedMs, 0);
+    own.isDirty = true;
+  }
+
+  /** The group of another session than the one that has `current`. Takes its lookups from there. */
+  #split(caller: Caller, current: Group, place: Place, { id, lookups }: Session): Group | undefined {
+    const name = `${nameOf(caller, current.namespace, current.identity)}\0session ${id}`;
+    const known = this.#groups.get(name);
+    if (!known && this.#groups.size >= DASHBOARD.maxGroups) return undefined;
+    const found = lookups.flatMap((lookup) => takeLookup(current, lookup) ?? []).sort((a, b) => a.at - b.at);
+    const at = found[0]?.at;
+    if (at === undefined) return known;
+    const group =
+      known ?? this.#begin(name, { ...caller, invocation: id }, current.namespace, { ...place, at });
+    group.session = id;
+    for (const lookup of found) addLookup(group, lookup);
     return group;
   }
 
@@ -102,12 +138,39 @@ export class RequestGroups {
   }
 }
 
+/** What a tool tells about a session of its own. */
+export interface Session {
+  readonly id: string;
+  readonly lookups: readonly {
+    readonly key: string;
+    readonly what: 'hit' | 'miss';
+    readonly savedMs: number;
+  }[];
+}
+
+/** Takes the newest lookup of that key out of a group. */
+function takeLookup(group: Group, { key, what }: Session['lookups'][number]): Happening | undefined {
+  const isLeft = (one: Happening) => !group.moved.has(one);
+  const found = group.lookups.newest().find((one) => one.key === key && one.what === what && isLeft(one));
+  if (!found) return undefined;
+  group.moved.add(found);
+  if (what === 'hit') group.hits--;
+  else group.misses--;
+  group.lastAt = group.lookups.newest().find(isLeft)?.at ?? group.startedAt;
+  group.isDirty = true;
+  return found;
+}
+
 export function addLookup(group: Group, lookup: Happening): void {
   group.lastAt = lookup.at;
   group.isDirty = true;
   if (lookup.what === 'hit') group.hits++;
   else group.misses++;
   group.lookups.add(lookup);
+}
+
+function nameOf({ tool, invocation }: Caller, owner: Namespace, identity: string): string {
+  return `${owner}\0${tool}\0${invocation ?? `\0${identity}`}`;
 }
 
 /** An invocation has one group. Without one, a group is one identity's, and ends when there is a pause. */
@@ -122,7 +185,8 @@ function isOpenFor(
 }
 
 function documentsOf(group: Group, isOver: boolean): HistoryDocument[] {
-  const { id, caller, namespace, shown, identity, startedAt, lastAt, hits, misses, lookups } = group;
+  const { id, caller, namespace, shown, identity, startedAt, lastAt, hits, misses, savedMs } = group;
+  const lookups = [...group.lookups.newest()].filter((lookup) => !group.moved.has(lookup));
   const row: StoredRow = {
     id,
     source: 'grouped',
@@ -137,14 +201,14 @@ function documentsOf(group: Group, isOver: boolean): HistoryDocument[] {
     hits,
     misses,
     failed: 0,
-    savedMs: 0,
+    savedMs,
     bytesUp: 0,
     bytesDown: 0,
     names: [],
     likeness: caller.tool,
   };
   const details: StoredLookups = {
-    lookups: [...lookups.newest()].map((lookup) => eventOf({ ...lookup, run: undefined })),
+    lookups: lookups.map((lookup) => eventOf({ ...lookup, run: undefined })),
   };
   const name = { namespace, id, at: startedAt };
   return [documentOf({ ...name, kind: 'run' }, row), documentOf({ ...name, kind: 'run-lookups' }, details)];

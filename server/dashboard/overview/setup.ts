@@ -31,6 +31,9 @@ const SEEN_AS: Readonly<
   wireit: { tools: ['actions'] },
 };
 
+/** A tool that was seen in this time is connected. */
+const SEEN_DAYS = 7;
+
 export async function setupAnswer(
   server: ServerContext,
   history: History,
@@ -39,37 +42,35 @@ export async function setupAnswer(
 ): Promise<Setup> {
   const now = Date.now();
   const midnight = Math.floor(now / DAY) * DAY;
-  const counters = await server.activity.figures.read(history, readable, {
-    from: midnight,
-    to: now,
-    stepMs: HOUR,
-  });
+  const from = midnight - SEEN_DAYS * DAY;
+  const hours = await server.activity.figures.read(history, readable, { from, to: now, stepMs: HOUR });
   const requests = new Map<string, number>();
-  for (const { tools } of counters)
+  for (const { tools } of hours.slice((midnight - from) / HOUR))
     for (const [tool, [hits, misses]] of tools) requests.set(tool, (requests.get(tool) ?? 0) + hits + misses);
+  const seen = new Map(hours.flatMap((counters) => [...counters.seen]));
   return {
     address: `${address.isTls ? 'https' : 'http'}://${address.host}`,
     needsToken: address.needsToken,
     tools: TOOLS.map(({ name, snippet }): ToolSetup => {
       const { tools = [], protocols } = SEEN_AS[name] ?? {};
-      /* The times are those of the whole server. */
-      const seen = readable === undefined ? lastSeen(server, tools, protocols) : undefined;
+      const last = lastSeen(seen, tools, protocols);
       return {
         name,
         snippet: snippet(address),
-        ...(seen !== undefined && { lastRequestAt: new Date(seen).toISOString() }),
+        ...(last !== undefined && { lastRequestAt: new Date(last).toISOString() }),
         requestsToday: tools.reduce((sum, tool) => sum + (requests.get(tool) ?? 0), 0),
       };
     }),
   };
 }
 
+/** `seen`: by tool and protocol. */
 function lastSeen(
-  { activity }: ServerContext,
+  seen: ReadonlyMap<string, number>,
   tools: readonly string[],
   protocols: readonly string[] | undefined,
 ): number | undefined {
-  const times = [...activity.seen].flatMap(([name, at]) => {
+  const times = [...seen].flatMap(([name, at]) => {
     const [tool = '', protocol = ''] = name.split('/');
     return tools.includes(tool) && (protocols?.includes(protocol) ?? true) ? at : [];
   });

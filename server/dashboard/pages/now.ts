@@ -123,7 +123,7 @@ function tail({ events, position }: Tail, at: number): Html {
       : NOTHING;
   return section(
     'Live',
-    html`<p class="faint">Lookups and writes of results, the newest first. <button type="button" hidden data-pause aria-pressed="false">Pause</button></p>
+    html`<p class="faint">Lookups and writes of results on this node, the newest first. <button type="button" hidden data-pause aria-pressed="false">Pause</button></p>
 <div data-tail="${position}">${table(
       'Newest lookups and writes',
       [
@@ -136,5 +136,6 @@ function tail({ events, position }: Tail, at: number): Html {
       ],
       rows,
     )}${none}</div>`,
+    'live',
   );
 }

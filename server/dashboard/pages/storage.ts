@@ -41,7 +41,7 @@ function space({ store }: Storage): Html {
   return tiles(
     tile('In the store', bytes(usedBytes), used),
     tile(
-      'Removed since the start',
+      'Removed since this node’s start',
       bytes(evictedBytes),
       evictedBytes === 0
         ? 'There was room for everything.'

@@ -19,6 +19,16 @@ export interface StoredRow extends RunRow {
   readonly names: readonly string[];
   /** The same for runs with the same steps. */
   readonly likeness: string;
+  /** Of a grouped run: what each process counted. */
+  readonly parts?: Readonly<Record<string, RunPart>>;
+}
+
+export interface RunPart {
+  readonly hits: number;
+  readonly misses: number;
+  readonly savedMs: number;
+  /** Of its last request, in milliseconds since 1970. */
+  readonly end: number;
 }
 
 export interface StoredDetails {

@@ -72,7 +72,7 @@ function isWanted(row: StoredRow, query: RunsQuery): boolean {
   );
 }
 
-export function publicRow({ names: _names, likeness: _likeness, ...row }: StoredRow): RunRow {
+export function publicRow({ names: _names, likeness: _likeness, parts: _parts, ...row }: StoredRow): RunRow {
   return row;
 }
 

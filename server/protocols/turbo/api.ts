@@ -8,6 +8,7 @@ import { authorized, onlyMethods } from '../../http/app.ts';
 import { findArtifact } from '../shared/artifact.ts';
 import type { JsonApi } from '../shared/json-api.ts';
 import { artifactIn, type Team, TURBO_ERRORS } from './address.ts';
+import { tellSessions } from './sessions.ts';
 
 export const turboApi: JsonApi = {
   path: /^(?:\/turbo(?:\/(?<namespace>.+))?)?(?<endpoint>\/v8\/artifacts(?:\/status|\/events)?)$/,
@@ -25,6 +26,10 @@ interface Query {
   readonly Body: { readonly hashes: readonly string[] };
 }
 
+interface Told extends Omit<Query, 'Body'> {
+  readonly Body: unknown;
+}
+
 async function endpoints(app: FastifyInstance): Promise<void> {
   const config = { route: 'turbo', errors: TURBO_ERRORS } as const;
   onlyMethods(app, '', { config }, 'POST', 'OPTIONS');
@@ -35,8 +40,12 @@ async function endpoints(app: FastifyInstance): Promise<void> {
     status: 'enabled',
   }));
 
-  /** Accepts the client's hit and miss events and drops them: the server counts its own. */
-  app.post('/events', { config, schema: { body: EVENTS } }, () => ({}));
+  /** The client's hit and miss events. The server counts its own, and takes from these what belongs together. */
+  app.post<Told>('/events', { config, schema: { querystring: TEAM, body: EVENTS } }, (request) => {
+    const { exchange, params, query, body } = request;
+    tellSessions(exchange, params.namespace, query, body);
+    return {};
+  });
 
   /** Which of these hashes are stored, with their sizes and build durations. */
   app.post<Query>(

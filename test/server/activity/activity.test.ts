@@ -1,31 +1,17 @@
 // What the server tells of the requests of real protocols: hits, misses, the tail, and requests as runs.
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { RequestMetadata } from '../../../core/proto/generated/reapi-services.ts';
 import type { Identity } from '../../../server/access/identity.ts';
 import { Callers } from '../../../server/activity/caller.ts';
 import type { Now, Run, Runs, Setup, Storage, Tail } from '../../../server/dashboard/api/types.ts';
 import { resultWith } from '../../store/content.ts';
 import { identity, MAIN, OTHER, sourceOf } from '../access/identities.ts';
 import { ask, testServer } from '../rig.ts';
+import { METADATA, metadataOf } from './metadata.ts';
 
 const ROOT = identity('root', { namespace: '', rights: 'read-write' });
-const METADATA = 'build.bazel.remote.execution.v2.requestmetadata-bin';
 const CCACHE_KEY = `/ccache/team/75/${'9'.repeat(30)}`;
 const key = (name: string) => digestOf(Buffer.from(name)).hash;
-
-function metadataOf(toolName: string, toolInvocationId: string): string {
-  const message = RequestMetadata.encode({
-    toolDetails: { toolName, toolVersion: '8.0.0' },
-    actionId: 'a'.repeat(64),
-    toolInvocationId,
-    correlatedInvocationsId: 'c'.repeat(200),
-    actionMnemonic: 'CppCompile',
-    targetId: '//a:b',
-    configurationId: '',
-  });
-  return Buffer.from(message.finish()).toString('base64');
-}
 
 async function served() {
   const server = await testServer({ identities: sourceOf(MAIN, OTHER, ROOT) });
@@ -113,6 +99,72 @@ test('the requests of one invocation are one run, also after a restart; other in
   const { lookups, toolVersion }: Run = JSON.parse(shown.body.toString());
   expect(lookups.map((event) => event.key)).toEqual([key('c'), key('a')]);
   expect(toolVersion).toBe('8.0.0');
+});
+
+test('the lookups of two sessions of Turborepo with one token are two runs, and their hits saved time', async () => {
+  const { server, lookUp, as } = await served();
+  const artifact = (digit: string) => `/v8/artifacts/${digit.repeat(16)}?slug=team`;
+  const turbo = { 'user-agent': 'turbo 2.11.0' };
+  const told = async (sessionId: string, event: 'HIT' | 'MISS', digit: string, duration = 0) => {
+    const events = [
+      { sessionId, source: 'LOCAL', event: 'MISS', hash: digit.repeat(16), duration: 0 },
+      { sessionId, source: 'REMOTE', event, hash: digit.repeat(16), duration },
+      { sessionId: 7, source: 'REMOTE', event, hash: '../x', duration: 'long' },
+    ];
+    const answer = await ask(`${server.url}/v8/artifacts/events?slug=team`, 'POST', {
+      body: Buffer.from(JSON.stringify(events)),
+      headers: { ...as(MAIN), ...turbo },
+    });
+    expect(answer.status).toBe(200);
+  };
+  expect(
+    (await ask(server.url + artifact('1'), 'PUT', { body: Buffer.from('x'), headers: as(MAIN) })).status,
+  ).toBe(202);
+  expect(await lookUp(MAIN, artifact('1'), turbo)).toBe(200);
+  expect(await lookUp(MAIN, artifact('2'), turbo)).toBe(404);
+  await told('one', 'HIT', '1', 4000);
+  await told('two', 'MISS', '2');
+  expect(await lookUp(MAIN, artifact('1'), turbo)).toBe(200);
+  await told('two', 'HIT', '1', 300);
+  await told('three', 'MISS', '9');
+  await server.stop();
+  const again = await testServer({ identities: sourceOf(MAIN, OTHER, ROOT), store: server.store });
+  const get = async <T>(path: string): Promise<T> => {
+    const answer = await ask(`${again.url}/api/v1/${path}`, 'GET', { headers: as(MAIN) });
+    return JSON.parse(answer.body.toString());
+  };
+  const { runs } = await get<Runs>('runs');
+  expect(runs.map(({ hits, misses, savedMs, tool }) => [tool, hits, misses, savedMs]).sort()).toEqual([
+    ['turbo', 1, 0, 4000],
+    ['turbo', 1, 1, 300],
+  ]);
+  for (const { id, hits, misses, elapsedMs } of runs) {
+    expect(elapsedMs).toBeGreaterThanOrEqual(0);
+    expect((await get<Run>(`runs/${id}`)).lookups).toHaveLength(hits + misses);
+  }
+  expect((await get<Now>('now')).today).toMatchObject({ hits: 2, misses: 1, savedMs: 4300 });
+});
+
+test('an invocation that asks two nodes is one run with the sum', async () => {
+  const one = await testServer({ identities: sourceOf(MAIN) });
+  const two = await testServer({ identities: sourceOf(MAIN), store: one.store });
+  const headers = { authorization: 'Bearer main', [METADATA]: metadataOf('bazel', 'an-invocation') };
+  for (const [{ url }, name] of [
+    [one, 'a'],
+    [two, 'b'],
+    [one, 'c'],
+  ] as const)
+    await ask(`${url}/ac/${key(name)}`, 'GET', { headers });
+  await one.stop();
+  await two.stop();
+  const again = await testServer({ identities: sourceOf(MAIN), store: one.store });
+  const get = async <T>(path: string): Promise<T> =>
+    JSON.parse((await ask(`${again.url}/api/v1/${path}`, 'GET', { headers })).body.toString());
+  const { runs } = await get<Runs>('runs');
+  expect(runs.map(({ tool, misses, outcome }) => [tool, misses, outcome])).toEqual([['bazel', 3, 'unknown']]);
+  expect(JSON.stringify(runs)).not.toContain('parts');
+  const { lookups } = await get<Run>(`runs/${runs[0]?.id}`);
+  expect(lookups.map((event) => event.key).sort()).toEqual(['a', 'b', 'c'].map(key).sort());
 });
 
 test('a denied write is shown to those who may read the namespace, after a flush', async () => {

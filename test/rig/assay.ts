@@ -36,6 +36,12 @@ export type Form = keyof typeof FORMS;
 export const DEFAULT_FORM: 'bundle' | 'source' = isBundleCurrent() ? 'bundle' : 'source';
 
 /**
+ * The form in which a Workshop starts `assay`: the executable, as people install it. It takes half the CPU time of
+ * the bundle.
+ */
+const WORKSHOP_FORM: Form = DEFAULT_FORM === 'bundle' ? 'executable' : 'source';
+
+/**
  * The forms of tests that must hold in each runtime: Node and Bun. test/client/run/promises.test.ts starts
  * the sources too.
  */
@@ -136,7 +142,7 @@ export class Workshop {
    * HOME.
    */
   assay(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-    return runProcess([...FORMS[options.form ?? DEFAULT_FORM], ...args], {
+    return runProcess([...FORMS[options.form ?? WORKSHOP_FORM], ...args], {
       cwd: options.cwd ?? this.workspace,
       env: { ...baseEnvironment(), ASSAY_STORE: this.store, ...options.env },
       onSaid: options.onSaid,
@@ -145,7 +151,7 @@ export class Workshop {
 
   /** The same through a program that starts another one. */
   assayIn(wrapper: readonly string[], args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-    return runProcess([...wrapper, ...FORMS[options.form ?? DEFAULT_FORM], ...args], {
+    return runProcess([...wrapper, ...FORMS[options.form ?? WORKSHOP_FORM], ...args], {
       cwd: options.cwd ?? this.workspace,
       env: { ...baseEnvironment(), ASSAY_STORE: this.store, ...options.env },
     });

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSyn
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { assayFolder, Staging } from '../../../client/outputs/staging.ts';
-import { Workshop } from '../../rig/assay.ts';
+import { DEFAULT_FORM, Workshop } from '../../rig/assay.ts';
 
 let shop: Workshop;
 let tmp: string;
@@ -19,6 +19,8 @@ const read = (path: string) => readFileSync(join(shop.workspace, path), 'utf8');
 const run = (script: string) =>
   shop.run(['--input', '**/*.js', '--output', 'dist', '--', 'sh', '-c', script], {
     env: { TMPDIR: tmp },
+    // The executable unpacks its addon there.
+    form: DEFAULT_FORM,
   });
 
 describe.each([

@@ -167,6 +167,8 @@ test('reproduce works if the workspace contains the temporary folder', async () 
     ['reproduce', '--json', ...FLAGS, '--', 'sh', '-c', 'cat in.txt > out; hostname >> out'],
     {
       env: { TMPDIR: join(shop.workspace, 'tmp') },
+      // The executable unpacks its addon there.
+      form: DEFAULT_FORM,
     },
   );
   expect(kinds(parsed(ran)), ran.stdout).toEqual(['host']);

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Form, Workshop } from '../../rig/assay.ts';
+import { DEFAULT_FORM, type Form, Workshop } from '../../rig/assay.ts';
 
 let shop: Workshop;
 beforeEach(() => {
@@ -67,7 +67,7 @@ describe.each(FORMS)('%s', (form) => {
 });
 
 test('without /proc Node runs the command, without the store', async () => {
-  const ran = await shop.assayIn(prepared('mount -t tmpfs tmpfs /proc'), ACTION);
+  const ran = await shop.assayIn(prepared('mount -t tmpfs tmpfs /proc'), ACTION, { form: DEFAULT_FORM });
   expect(ran.stderr).toContain('the local store is not usable, running without it');
   expect([ran.code, readFileSync(join(shop.workspace, 'out'), 'utf8')]).toEqual([0, 'input']);
 });

@@ -20,7 +20,7 @@ import { filesIn, useFolders } from '../folders.ts';
 const SMALL = 1000;
 const LARGE = STORE.chunkBytes + 17;
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 2_407);
-const MOMENTS = soak(20, 8);
+const MOMENTS = soak(20, 5);
 const { folder, open } = useFolders();
 
 const isMissing = async (store: Store, digest: Digest) => (await store.blobs.missing([digest])).length === 1;

@@ -5,6 +5,7 @@ import { cpSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } 
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Ran, runProcess, Workshop } from '../rig/assay.ts';
+import { soak } from '../rig/soak.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 const EXAMPLES = join(PROJECT, 'examples');
@@ -38,7 +39,7 @@ function makeCheckout(): void {
 }
 
 function runExample(folder: string): Promise<Ran> {
-  const env = { PATH: SYSTEM_PATH, HOME: shop.folder, ASSAY_STORE: shop.store };
+  const env = { PATH: SYSTEM_PATH, HOME: shop.folder, ASSAY_STORE: shop.store, ROUNDS: String(ROUNDS) };
   return runProcess([join(folder, 'run.sh')], { cwd: '/', env });
 }
 
@@ -85,6 +86,18 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
     expect(ran.stderr).not.toContain('not declared');
     expect(ran.stdout).toMatch(/^(?:observed|unproven): .*proven look/m);
   },
+  fleet: (ran) => {
+    expect(
+      ran.stdout.match(/^== round \d+, .*: all builds ended well, with the right outputs/gm),
+    ).toHaveLength(2 * ROUNDS);
+    const [, kills] = /^== in peace: all builds .* killed so far: (\d+)$/m.exec(ran.stdout) ?? [];
+    expect(Number(kills)).toBeGreaterThan(0);
+    console.log('examples/fleet:', { rounds: ROUNDS, kills: Number(kills) });
+    const peace = ran.stdout.slice(ran.stdout.indexOf('== in peace, the same again'));
+    expect(peace).toMatch(/\b3 remote cache hit/);
+    expect(peace).toMatch(/^remote_storage_hit\t[1-9]/m);
+    expect(peace).toMatch(/Cached: +1 cached, 1 total/);
+  },
   library: (ran) => {
     expect(ran.stdout).toMatch(
       /^miss: no earlier run\nhit-local: found in the local store\nkey [0-9a-f]{64}\n/,
@@ -116,6 +129,11 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
   },
 };
 
+/** How often the example of a fleet builds new sources. It takes minutes, and runs in the soak only. */
+const ROUNDS = 60;
+const SOAK_ONLY = ['fleet'];
+const RUN = Object.entries(CHECKS).filter(([name]) => soak(20) > 1 || !SOAK_ONLY.includes(name));
+
 /** Files for other programs. Each has a test file of its own here. */
 const WITHOUT_RUN = ['monitoring'];
 
@@ -123,7 +141,16 @@ test('every example has a test', () => {
   expect([...Object.keys(CHECKS), ...WITHOUT_RUN].sort()).toEqual(readdirSync(EXAMPLES).sort());
 });
 
-test.each(Object.entries(CHECKS))('%s', { timeout: 240_000 }, async (name, check) => {
+test('the load balancer of the fleet accepts its configuration', async () => {
+  const env = { PATH: `${SYSTEM_PATH}:/usr/sbin`, BALANCER_PORT: '1', ONE_PORT: '2', TWO_PORT: '3' };
+  const ran = await runProcess(['haproxy', '-c', '-f', join(EXAMPLES, 'fleet', 'haproxy.cfg')], {
+    cwd: '/',
+    env,
+  });
+  expect(ran.code, ran.stderr).toBe(0);
+});
+
+test.each(RUN)('%s', { timeout: soak(7_200_000, 240_000) }, async (name, check) => {
   makeCheckout();
   const ran = await runExample(join(shop.workspace, 'examples', name));
   expect(ran.code, ran.stderr).toBe(0);

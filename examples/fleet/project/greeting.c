@@ -1,0 +1,3 @@
+#include <stdio.h>
+
+void greeting(void) { puts("greeting"); }

@@ -63,20 +63,13 @@ export interface Hit {
   observedPaths(): readonly AbsPath[] | undefined;
 }
 
-export async function lookup(
-  action: KeyedAction,
-  { cache, report, now, onFactsDiffer }: RunContext,
-): Promise<Hit | undefined> {
+export async function lookup(action: KeyedAction, context: RunContext): Promise<Hit | undefined> {
+  const { cache, report, now, onFactsDiffer } = context;
   const store = cache.findsNothing ? undefined : await cache.openStore();
   if (!store) return undefined;
   const states = new States(action, cache.digests, cache.systemFiles);
-  const findLocally = (stateOf: StateOf) => candidates(action.key, localPathSets(store), stateOf);
-  const local = await findHit(findLocally, states, {
-    stateOf: states.of,
-    hitAt: ({ key }) => storedHit(key.hash, action.request, store, report),
-    onFault: (error) => report({ type: 'hit-unusable', why: messageOf(error) }),
-  });
-  if (local) return { ...local, ...LOCAL };
+  const local = await findStored(action, states, store, report);
+  if (local) return local;
   const remote = await cache.openRemote();
   if (!remote?.usable) return undefined;
   const sides = { store, remote, report };
@@ -110,6 +103,28 @@ export async function lookup(
   }
   if (tried.length > 0) onFactsDiffer?.(() => differenceNow(tried, states, foreign));
   return undefined;
+}
+
+/** Looks up the result in the local store only, and reports nothing: for a second look just before the command. */
+export async function lookupLocally(action: KeyedAction, { cache }: RunContext): Promise<Hit | undefined> {
+  const store = cache.findsNothing ? undefined : await cache.openStore();
+  if (!store) return undefined;
+  return findStored(action, new States(action, cache.digests, cache.systemFiles), store, () => {});
+}
+
+async function findStored(
+  action: KeyedAction,
+  states: States,
+  store: Store,
+  report: Report,
+): Promise<Hit | undefined> {
+  const find = (stateOf: StateOf) => candidates(action.key, localPathSets(store), stateOf);
+  const found = await findHit(find, states, {
+    stateOf: states.of,
+    hitAt: ({ key }) => storedHit(key.hash, action.request, store, report),
+    onFault: (error) => report({ type: 'hit-unusable', why: messageOf(error) }),
+  });
+  return found && { ...found, ...LOCAL };
 }
 
 /** Undefined also if the time for comparing sets of the remote is up. */

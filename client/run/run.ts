@@ -20,7 +20,7 @@ import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
 import { type IdentifiedAction, type KeyedAction, keyOf } from './key.ts';
 import { replay } from './log.ts';
-import { type Hit, lookup } from './lookup.ts';
+import { type Hit, lookup, lookupLocally } from './lookup.ts';
 import { MissReasons } from './miss-reasons.ts';
 import { ownHit } from './own-hit.ts';
 import { publish } from './publish.ts';
@@ -70,7 +70,8 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   context.onKeyed?.(action);
   const hit = await lookup(action, recording);
   const ran =
-    (hit && (await useHit(hit, action, recording))) ?? (await makeResult(action, recording, reasons));
+    (hit && (await useHit(hit, action, recording))) ??
+    (await makeResult(action, recording, reasons, hit === undefined));
   const shared = await finishSharing(ran.sent, began, context);
   const notPublished = ran.outcome === 'miss' && !ran.published ? reasons.notKept : undefined;
   return {
@@ -120,14 +121,22 @@ async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promi
 /**
  * Takes the job slot first, then the output locks: a run that holds a lock waits for nothing else, so there
  * is no deadlock.
- * A run that waited for a lock looks up the result again: the other run may have made it.
+ * With the locks it looks up the result again: another run may have made it since. If it ran the command nevertheless,
+ * the outputs would be away for a while, and somebody may be reading them. `isMiss`: no result was found before; one
+ * that could not be restored is not tried again.
  */
-async function makeResult(action: KeyedAction, context: RunContext, reasons: MissReasons): Promise<RunEnd> {
+async function makeResult(
+  action: KeyedAction,
+  context: RunContext,
+  reasons: MissReasons,
+  isMiss: boolean,
+): Promise<RunEnd> {
   await context.acquireJobSlot?.();
   return withOutputLocks(action.request, context, async (waited, ownership) => {
     const owning = { ...context, ownership };
-    const restored = waited && (await restoreHit(await lookup(action, context), action, owning));
-    return restored || runCommand(action, owning, reasons);
+    const lookAgain = waited ? lookup : lookupLocally;
+    const hit = waited || isMiss ? await lookAgain(action, context) : undefined;
+    return (await restoreHit(hit, action, owning)) ?? runCommand(action, owning, reasons);
   });
 }
 

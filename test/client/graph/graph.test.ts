@@ -142,17 +142,23 @@ describe('more steps than jobs', () => {
     expect(shop.has('out.txt')).toBe(false);
   });
 
-  test('a step that waits for a slot holds no lock that another run of the action needs', async () => {
-    config({ a: held(), b: held(), copy: COPY });
-    shop.write('in.txt', 'x');
-    let other: GraphRan | undefined;
-    const both = await runStepsAndAt(shop, ABC, { type: 'step-waiting', step: 'copy' }, async () => {
-      other = await run('copy').finally(openLate);
-    });
-    expect(other?.outcomes).toEqual({ copy: 'miss' });
-    expect(other?.events.filter(({ type }) => type === 'step-warning')).toEqual([]);
-    expect(both.outcomes).toEqual({ a: 'miss', b: 'miss', copy: 'hit-local' });
-  });
+  test.each([
+    ['late', openLate],
+    ['at once', () => open('gate')],
+  ])(
+    'a step that waits for a slot, which it gets %s, lets another run make its result, and uses it',
+    async (_, openIt) => {
+      config({ a: held(), b: held(), copy: COPY });
+      shop.write('in.txt', 'x');
+      let other: GraphRan | undefined;
+      const both = await runStepsAndAt(shop, ABC, { type: 'step-waiting', step: 'copy' }, async () => {
+        other = await run('copy').finally(openIt);
+      });
+      expect(other?.outcomes).toEqual({ copy: 'miss' });
+      expect(other?.events.filter(({ type }) => type === 'step-warning')).toEqual([]);
+      expect(both.outcomes).toEqual({ a: 'miss', b: 'miss', copy: 'hit-local' });
+    },
+  );
 
   test('a step may run another step of the same graph', async () => {
     const nested = (name: string) => ({

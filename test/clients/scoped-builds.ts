@@ -44,7 +44,7 @@ export interface ScopedTool {
 }
 
 const DENIED =
-  /^assay_denied_total\{route="\w+"\} [1-9]|^assay_grpc_calls_total\{.*"PERMISSION_DENIED"\} [1-9]/m;
+  /^assay_denied_total\{route="[\w-]+"\} [1-9]|^assay_grpc_calls_total\{.*"PERMISSION_DENIED"\} [1-9]/m;
 
 /** A command of a shell, for a file that no two executions make alike. */
 export const MAKE = 'cat /proc/sys/kernel/random/uuid > out/made';

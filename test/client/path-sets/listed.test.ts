@@ -50,6 +50,7 @@ function build(remote: string, store: string, pointer: string, cwd = shop.worksp
     '--store',
     join(shop.folder, store),
     '--inputs=observed',
+    '--no-report',
     '--output',
     'out',
   ];

@@ -3,14 +3,17 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Workshop } from '../../rig/assay.ts';
+import { DEFAULT_FORM, Workshop } from '../../rig/assay.ts';
 import { soak } from '../../rig/soak.ts';
 
 const OUTPUTS = soak(100_000);
 const MIB = 2 ** 20;
 const MAKE =
   'import os\nfor d in range(int(os.environ["N"]) // 100):\n os.makedirs(f"out/{d}")\n for i in range(100): open(f"out/{d}/{i}", "w").write(f"{d} {i}")\n';
-/** Runs a command and returns the peak memory of its largest process. */
+/**
+ * Runs a command and returns the peak memory of its largest process. The limits were measured on Node, so the bundle
+ * is started.
+ */
 const PEAK = [
   '/usr/bin/python3',
   '-c',
@@ -50,7 +53,7 @@ describe('many outputs', () => {
   test('need little memory to store, restore and find in place', async () => {
     const peaks: number[] = [];
     const measure = async (count: number) => {
-      const ran = await shop.assayIn(PEAK, step(count));
+      const ran = await shop.assayIn(PEAK, step(count), { form: DEFAULT_FORM });
       expect(ran.code).toBe(0);
       peaks.push(peakOf(ran.stdout));
     };
@@ -76,7 +79,7 @@ test('a long log is held in memory only once', async () => {
     `head -c ${count} /dev/zero | tr '\\0' x`,
   ];
   const peak = async (count: number) => {
-    const ran = await shop.assayIn(PEAK, say(count));
+    const ran = await shop.assayIn(PEAK, say(count), { form: DEFAULT_FORM });
     expect(ran.code).toBe(0);
     expect(ran.stdout.length).toBeGreaterThan(count);
     return peakOf(ran.stdout);

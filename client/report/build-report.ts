@@ -16,7 +16,7 @@ import { checkedOutCommit, placeOf } from '../run/run-origin.ts';
 import type { RecordedRun } from './recorder.ts';
 import { checkedOut } from './repository.ts';
 
-/** What is declared of a step. */
+/** The declaration of a step, as a report has it. */
 type DeclaredStep = Pick<Step, 'id' | 'dependsOn' | 'env'>;
 
 export interface ReportedGraph {

@@ -31,7 +31,7 @@ export interface ActivityOptions {
   readonly flushMs: number;
 }
 
-/** Who asks, and for what. */
+/** The caller of a request, and the namespace that it names. */
 export interface Asked {
   readonly identity: Identity;
   readonly headers: IncomingHttpHeaders;

@@ -16,6 +16,11 @@ import { PathSet as PathSetMessage } from './proto/generated/assay.ts';
 /** Where an Assay server lists the path sets of an action (docs/decisions/0270): over HTTP, and over gRPC. */
 export const PATH_SETS_PATH = '/path-sets/v1/';
 export const PATH_SETS_SERVICE = 'assay.v1.PathSets';
+/**
+ * A client that is about to publish a result, and asks for earlier ones to compare with, sends this header. The
+ * server then counts no lookup: the action was counted when it was looked up.
+ */
+export const COMPARISON_HEADER = 'assay-comparison';
 /** The first field of these responses. */
 export const LIST_MARK = 'assay.v1.ListPathSetsResponse';
 export const FIND_MARK = 'assay.v1.FindResultResponse';

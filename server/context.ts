@@ -48,6 +48,10 @@ export interface RequestContext {
   readonly store: ScopedStore;
   /** Counts a lookup of a result. `protocol` names the tool if the tool does not name itself. */
   lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void;
+  /** Counts a hit, unless the client soon asks for another result of the action (activity/predictions.ts). */
+  predicted(action: ResultAddress): void;
+  /** The client could not use the prediction for this action. False if that is counted as a hit already. */
+  dropPrediction(action: ResultAddress): boolean;
 }
 
 export interface ServerInfo {

@@ -231,6 +231,9 @@ export const DASHBOARD = {
   maxNamespaces: 200,
   /** The same for the labels of metrics. */
   maxNamespaceLabels: 100,
+  /** How long a client may take to ask for another result than the predicted one, and how many may be undecided. */
+  predictionMs: 3 * SECOND,
+  maxPredictions: 10_000,
   /** Events of the live tail. */
   tailEvents: 200,
   /** Runs on a page, by default and at most. */

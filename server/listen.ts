@@ -89,6 +89,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     history: readOnly ? undefined : store.history,
     bytes: () => metrics.bytes,
     flushMs: limits.activityFlushMs,
+    onUsedPrediction: () => metrics.lookedUp('ac', true),
     onLookup: (tool, namespace, found) => metrics.lookedUpBy(tool, namespace, found),
     onTrouble: (error) => log.warn({ err: error }, 'the figures could not be written'),
   });

@@ -5,6 +5,10 @@ export class Activity implements Omit<Counting, 'figures' | 'tail' | 'process'> 
   start(): void {}
   answered(): void {}
   lookedUp(): void {}
+  predicted(): void {}
+  dropPrediction(): boolean {
+    return false;
+  }
   wrote(): void {}
   denied(): void {}
   toldSession(): void {}

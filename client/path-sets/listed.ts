@@ -6,7 +6,7 @@
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
 import { decodePathSet, type PathSet, resultKey, type StateOf } from '../../core/path-set.ts';
 import { OBSERVED } from '../limits.ts';
-import type { PredictedResult, Remote } from '../remote/remote.ts';
+import type { PredictedResult, RemoteLists } from '../remote/remote.ts';
 import type { Admits, Candidate } from './path-sets.ts';
 
 export interface ListedSet {
@@ -22,7 +22,7 @@ export interface List {
 }
 
 /** Undefined if the remote keeps no lists. */
-export async function readList(key: Hash, remote: Remote): Promise<List | undefined> {
+export async function readList(key: Hash, remote: RemoteLists): Promise<List | undefined> {
   const list = await remote.listPathSets(key);
   return list && { ...list, sets: list.sets.flatMap((bytes) => decodeListed(bytes) ?? []) };
 }
@@ -43,7 +43,7 @@ function decodeListed(bytes: Uint8Array): ListedSet | undefined {
 export async function* listedCandidates(
   key: Hash,
   { sets, predicted }: List,
-  remote: Remote,
+  remote: RemoteLists,
   stateOf: StateOf,
   admits: Admits,
 ): AsyncGenerator<Candidate> {

@@ -13,7 +13,7 @@ import {
   samePaths,
 } from '../../core/path-set.ts';
 import { OBSERVED } from '../limits.ts';
-import type { Remote } from '../remote/remote.ts';
+import type { Remote, RemoteLists } from '../remote/remote.ts';
 import { listedCandidates, readList } from './listed.ts';
 import type { PathSetStorage } from './storage.ts';
 
@@ -48,7 +48,7 @@ export async function* candidates(
 /** The same at a remote. `slotsThere`: its slots, if it keeps no lists. `onList`: called with its list. */
 export async function* remoteCandidates(
   key: Digest,
-  remote: Remote,
+  remote: RemoteLists,
   slotsThere: PathSetStorage,
   stateOf: StateOf,
   admits: Admits,

@@ -18,6 +18,7 @@ import {
   decodeList,
   decodePublished,
   encodeFind,
+  headersFor,
   listFrom,
   MAX_FOUND_BYTES,
   MAX_LIST_BYTES,
@@ -32,6 +33,7 @@ import {
   OUTCOME_HEADER,
   type PathSetList,
   type Publication,
+  type Purpose,
   type ReadBlob,
   type Remote,
   RemoteFault,
@@ -123,12 +125,13 @@ class HttpRemote implements Remote {
   }
 
   /** Any answer that is no list means that there are no lists, and is never a fault. */
-  async listPathSets(action: Hash): Promise<PathSetList | undefined> {
+  async listPathSets(action: Hash, purpose?: Purpose): Promise<PathSetList | undefined> {
     if (this.#keepsLists === false) return undefined;
     return this.#attempt(async () => {
       const { acceptedBytes } = this.#predictions;
       const query = acceptedBytes === 0 ? '' : `?inlined=${acceptedBytes}`;
-      const response = await this.#request('GET', `${this.#pathSets}${action}${query}`);
+      const url = `${this.#pathSets}${action}${query}`;
+      const response = await this.#request('GET', url, undefined, headersFor(purpose));
       this.#takesReports ||= response.headers[RUNS_HEADER] !== undefined;
       const isOther = response.statusCode !== 200;
       const bytes = isOther ? await this.#discard(response) : await this.#wholeIf(response, MAX_LIST_BYTES);
@@ -145,11 +148,13 @@ class HttpRemote implements Remote {
     action: Hash,
     candidates: readonly ResultCandidate[],
     afterPrediction: boolean,
+    purpose?: Purpose,
   ): Promise<FoundResult | undefined> {
     if (afterPrediction) this.#predictions.noteWrong();
     return this.#attempt(async () => {
       const find = Buffer.from(encodeFind(candidates, afterPrediction)).toString('base64url');
-      const response = await this.#request('GET', `${this.#pathSets}${action}?find=${find}`);
+      const url = `${this.#pathSets}${action}?find=${find}`;
+      const response = await this.#request('GET', url, undefined, headersFor(purpose));
       const bytes = await this.#whole(await expectSuccess(response), MAX_FOUND_BYTES);
       const found = decodeFound(bytes, candidates);
       if (found) this.#noteNamespace(found.key, response);

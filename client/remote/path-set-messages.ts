@@ -3,7 +3,13 @@
 import { type Hash, isHash } from '../../core/digest.ts';
 import { PATH_SETS } from '../../core/limits.ts';
 import { decodeStrict } from '../../core/message.ts';
-import { FIND_MARK, LIST_MARK, PUBLISH_MARK, SET_NAME_BYTES } from '../../core/path-set.ts';
+import {
+  COMPARISON_HEADER,
+  FIND_MARK,
+  LIST_MARK,
+  PUBLISH_MARK,
+  SET_NAME_BYTES,
+} from '../../core/path-set.ts';
 import {
   FindResultRequest,
   FindResultResponse,
@@ -14,7 +20,7 @@ import { FLAT } from '../../core/request-shapes.ts';
 import { KIB } from '../../core/units.ts';
 import { REMOTE } from '../limits.ts';
 import type { Predictions } from './predictions.ts';
-import { type PathSetList, RemoteFault, type ResultCandidate } from './remote.ts';
+import { type PathSetList, type Purpose, RemoteFault, type ResultCandidate } from './remote.ts';
 
 /** The tags and lengths in a response, generously. */
 const FRAMING_BYTES = 64 * KIB;
@@ -103,6 +109,11 @@ export function decodePublished(bytes: Uint8Array): 'stored' | 'diverged' | 'lis
   const { mark, outcome } = decodeStrict(PublishResponse, FLAT, bytes, MALFORMED);
   if (mark !== PUBLISH_MARK) throw new RemoteFault(MALFORMED);
   return outcome === 'diverged' || outcome === 'listed' ? outcome : 'stored';
+}
+
+/** What a request sends besides the usual headers. */
+export function headersFor(purpose: Purpose = 'use'): Record<string, string> {
+  return purpose === 'compare' ? { [COMPARISON_HEADER]: '1' } : {};
 }
 
 const MALFORMED = 'its response is malformed';

@@ -9,7 +9,29 @@ import { messageOf } from '../../core/errors.ts';
 import type { InlinedBlob } from '../../core/inlined-blobs.ts';
 import type { Content } from '../../store/store.ts';
 
-export interface Remote {
+/** `compare`: the result is not wanted. A new one is compared with it. An Assay server counts no lookup then. */
+export type Purpose = 'use' | 'compare';
+
+/** The path sets of actions at a remote, and the results that they lead to. */
+export interface RemoteLists {
+  /**
+   * The path sets of an action. Undefined if the remote keeps no such lists: only an Assay server does, and no
+   * other one is asked twice.
+   */
+  listPathSets(action: Hash, purpose?: Purpose): Promise<PathSetList | undefined>;
+  /**
+   * The first of these results that the remote has, in one request. For a remote that keeps lists.
+   * `afterPrediction`: the list came with a prediction, which was wrong.
+   */
+  findResult(
+    action: Hash,
+    candidates: readonly ResultCandidate[],
+    afterPrediction: boolean,
+    purpose?: Purpose,
+  ): Promise<FoundResult | undefined>;
+}
+
+export interface Remote extends RemoteLists {
   /** False after the first fault. */
   readonly usable: boolean;
   /** False after the first refused write. */
@@ -30,20 +52,6 @@ export interface Remote {
    * Reads and sends the blobs that the remote lacks. Calls `onPresent` for each one, sent or already present.
    */
   putBlobs(digests: readonly Digest[], read: ReadBlob, onPresent: OnBlobPresent): Promise<void>;
-  /**
-   * The path sets of an action. Undefined if the remote keeps no such lists: only an Assay server does, and no
-   * other one is asked twice.
-   */
-  listPathSets(action: Hash): Promise<PathSetList | undefined>;
-  /**
-   * The first of these results that the remote has, in one request. For a remote that keeps lists.
-   * `afterPrediction`: the list came with a prediction, which was wrong.
-   */
-  findResult(
-    action: Hash,
-    candidates: readonly ResultCandidate[],
-    afterPrediction: boolean,
-  ): Promise<FoundResult | undefined>;
   /** Adds a path set that the remote has as a blob. False if the remote keeps no lists. */
   addPathSet(action: Hash, set: Hash): Promise<boolean>;
   /** The server announced that it takes results with their blobs. Only an Assay server does, over HTTP. */

@@ -15,7 +15,7 @@ import { addRemotePathSet, isReadElsewhere, remoteCandidates } from '../path-set
 import { remembering } from '../path-sets/remembered-states.ts';
 import { hasRival } from '../path-sets/rivals.ts';
 import { type PathSetStorage, remotePathSets } from '../path-sets/storage.ts';
-import type { Remote } from '../remote/remote.ts';
+import type { Remote, RemoteLists } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
 import type { Report } from '../terminal/events.ts';
 
@@ -122,7 +122,8 @@ class RemoteSets {
   async haveRival(own: { readonly key: Hash; readonly result: Uint8Array }): Promise<boolean> {
     const action = { hash: this.#action, size: 0 };
     const admits = (set: PathSet) => this.#hasStates(set);
-    const found = remoteCandidates(action, this.#remote, this.#slots, this.#stateOf, admits);
+    const lists = toCompareWith(this.#remote);
+    const found = remoteCandidates(action, lists, this.#slots, this.#stateOf, admits);
     const isFound = await unlessUnknown(hasRival(own, found, ({ key }) => this.#remote.getResult(key)));
     return isFound ?? false;
   }
@@ -142,6 +143,14 @@ class RemoteSets {
       throw error;
     }
   }
+}
+
+function toCompareWith(remote: Remote): RemoteLists {
+  return {
+    listPathSets: (action) => remote.listPathSets(action, 'compare'),
+    findResult: (action, candidates, afterPrediction) =>
+      remote.findResult(action, candidates, afterPrediction, 'compare'),
+  };
 }
 
 async function unlessUnknown<T>(work: Promise<T>): Promise<T | undefined> {

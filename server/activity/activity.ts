@@ -16,6 +16,7 @@ import { DeniedWrites } from './denied.ts';
 import { Figures } from './figures.ts';
 import { addLookup, RequestGroups, type Session } from './groups.ts';
 import { bucketOf } from './latency.ts';
+import { PredictedResults } from './predictions.ts';
 import { withOtherNodes } from './shared-groups.ts';
 import { LiveTail } from './tail.ts';
 
@@ -26,6 +27,8 @@ export interface ActivityOptions {
   readonly bytes: () => { readonly received: number; readonly sent: number };
   readonly onTrouble: (error: unknown) => void;
   readonly onLookup?: (tool: string, namespace: Namespace, found: boolean) => void;
+  /** A prediction turned out to be a hit. */
+  readonly onUsedPrediction?: () => void;
   readonly now?: () => number;
   /** How often counters are written, and an idle group of requests becomes a run. */
   readonly flushMs: number;
@@ -41,9 +44,13 @@ export interface Asked {
   readonly namespace: Namespace;
 }
 
-/** A lookup of a result. */
-export interface LookedUp extends Asked {
+/** A request for a result. */
+export interface AskedResult extends Asked {
   readonly key: string;
+}
+
+/** A lookup of a result. */
+export interface LookedUp extends AskedResult {
   readonly found: boolean;
 }
 
@@ -57,6 +64,7 @@ export class Activity {
   readonly #callers = new Callers();
   readonly #groups = new RequestGroups(this.process);
   readonly #denied = new DeniedWrites(this.process);
+  readonly #predictions: PredictedResults;
   readonly #options: ActivityOptions;
   readonly #now: () => number;
   #bytes = { received: 0, sent: 0 };
@@ -69,6 +77,10 @@ export class Activity {
     this.#now = options.now ?? Date.now;
     this.figures = new Figures(this.process, this.#now);
     this.tail = new LiveTail(this.process);
+    this.#predictions = new PredictedResults((asked) => {
+      options.onUsedPrediction?.();
+      this.lookedUp({ ...asked, found: true });
+    });
   }
 
   start(): void {
@@ -100,6 +112,16 @@ export class Activity {
     const lookup = { at, tool, what, namespace, identity, key, run: group?.id } as const;
     if (group) addLookup(group, lookup);
     this.tail.add(lookup);
+  }
+
+  /** A result was sent before the client had asked for it. */
+  predicted(asked: AskedResult): void {
+    this.#predictions.add(asked);
+  }
+
+  /** The client asks for another result instead. False if the prediction is counted as a hit already. */
+  dropPrediction(asked: AskedResult): boolean {
+    return this.#predictions.drop(asked);
   }
 
   /** An entry of the write log. */
@@ -147,6 +169,7 @@ export class Activity {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#predictions.close();
     await this.flush(true);
   }
 

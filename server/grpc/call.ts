@@ -6,11 +6,13 @@ import { AssayError, messageOf } from '../../core/errors.ts';
 import { frame, frameHeader } from '../../core/grpc/frame.ts';
 import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc/status.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
+import { COMPARISON_HEADER } from '../../core/path-set.ts';
 import { STORE } from '../../store/limits.ts';
 import type { ResultAddress, Writer } from '../../store/store.ts';
 import type { Identity } from '../access/identity.ts';
 import { isWrite } from '../access/rights.ts';
 import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
+import type { AskedResult } from '../activity/activity.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import { BodyReader } from '../http/body-reader.ts';
@@ -224,10 +226,28 @@ export class Call {
   }
 
   lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void {
-    const { server, store, headers } = this;
+    if (this.#isComparison) return;
+    const { server } = this;
     server.metrics.lookedUp(kind, found);
+    server.activity.lookedUp({ ...this.#asked(protocol, address), found });
+  }
+
+  predicted(action: ResultAddress): void {
+    if (!this.#isComparison) this.server.activity.predicted(this.#asked('assay', action));
+  }
+
+  dropPrediction(action: ResultAddress): boolean {
+    return !this.#isComparison && this.server.activity.dropPrediction(this.#asked('assay', action));
+  }
+
+  get #isComparison(): boolean {
+    return this.headers[COMPARISON_HEADER] !== undefined;
+  }
+
+  #asked(protocol: string, address: ResultAddress): AskedResult {
+    const { store, headers } = this;
     const { namespace, key } = store.own(address);
-    server.activity.lookedUp({ identity: store.identity, headers, protocol, namespace, key, found });
+    return { identity: store.identity, headers, protocol, namespace, key };
   }
 
   #writer({ name }: Identity): Writer {

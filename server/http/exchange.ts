@@ -4,11 +4,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AssayError, type ErrorCode, messageOf } from '../../core/errors.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
+import { COMPARISON_HEADER } from '../../core/path-set.ts';
 import { STORE } from '../../store/limits.ts';
 import type { ResultAddress, Writer } from '../../store/store.ts';
 import type { Identity } from '../access/identity.ts';
 import { isWrite, NOTHING_MORE, type Requirement } from '../access/rights.ts';
 import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
+import type { AskedResult } from '../activity/activity.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import type { Lookup, Route } from '../pages/metrics.ts';
@@ -20,6 +22,7 @@ const MISS_HEADERS = errorHeaders(MISS, CONTENT_ERRORS);
 const MISS_BODY = errorBody(MISS, CONTENT_ERRORS);
 const DENIALS: ReadonlySet<ErrorCode> = new Set(['ASSAY_FORBIDDEN', 'ASSAY_READ_ONLY']);
 const EMPTY_BODY = Buffer.alloc(0);
+const WATCHING: ReadonlySet<Route> = new Set(['page', 'status', 'metrics', 'healthz', 'readyz']);
 
 /**
  * Up to this size the body goes to node as a string, with the head in one write: 5 % less CPU for a blob of 4
@@ -126,17 +129,28 @@ export class Exchange {
   }
 
   lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void {
-    const { server, store, request } = this;
+    if (this.#isComparison) return;
+    const { server } = this;
     server.metrics.lookedUp(kind, found);
+    server.activity.lookedUp({ ...this.#asked(protocol, address), found });
+  }
+
+  predicted(action: ResultAddress): void {
+    if (!this.#isComparison) this.server.activity.predicted(this.#asked('assay', action));
+  }
+
+  dropPrediction(action: ResultAddress): boolean {
+    return !this.#isComparison && this.server.activity.dropPrediction(this.#asked('assay', action));
+  }
+
+  get #isComparison(): boolean {
+    return this.request.headers[COMPARISON_HEADER] !== undefined;
+  }
+
+  #asked(protocol: string, address: ResultAddress): AskedResult {
+    const { store, request } = this;
     const { namespace, key } = store.own(address);
-    server.activity.lookedUp({
-      identity: store.identity,
-      headers: request.headers,
-      protocol,
-      namespace,
-      key,
-      found,
-    });
+    return { identity: store.identity, headers: request.headers, protocol, namespace, key };
   }
 
   /** Who writes, for the store and the write log. */
@@ -152,9 +166,15 @@ export class Exchange {
     const { server, response } = this;
     const tookMs = performance.now() - this.#began;
     server.metrics.answered(this.#route, this.method, status, tookMs);
-    server.activity.answered(this.#store?.identity, status >= 500, tookMs);
+    if (!this.#isOfPerson) server.activity.answered(this.#store?.identity, status >= 500, tookMs);
     if (server.lifecycle.isStopping || server.capacity.hasFewConnectionsLeft)
       response.shouldKeepAlive = false;
+  }
+
+  /** Somebody looks at the pages, or something watches the server. Figures are about the use of the cache. */
+  get #isOfPerson(): boolean {
+    const isReading = this.method === 'GET' || this.method === 'HEAD';
+    return WATCHING.has(this.#route) || (this.#route === 'api' && isReading);
   }
 
   /** Sends the head of a response whose body the caller writes. */

@@ -34,6 +34,8 @@ export interface TestServerOptions {
   readonly tls?: TlsIdentity | undefined;
   readonly limits?: Partial<ServerLimits>;
   readonly clock?: Clock;
+  /** To read what was counted after the server has stopped. */
+  readonly metrics?: Metrics;
 }
 
 export interface TestServer extends RunningServer {
@@ -46,6 +48,7 @@ export interface TestServer extends RunningServer {
 /** Stops, and closes its store, when the test is finished. */
 export async function testServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { store: given = (onEvent) => openMemoryStore({ onEvent }), host = '127.0.0.1', ...rest } = options;
+  const { metrics = new Metrics() } = rest;
   const lines: string[] = [];
   const sink = new Writable({
     write(line: Buffer, _encoding, done) {
@@ -54,9 +57,8 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
     },
   });
   const log = pino({ level: 'trace' }, sink);
-  const metrics = new Metrics();
   const store = typeof given === 'function' ? await given(reportStoreEvents(log, metrics)) : given;
-  const running = await startServer({ host, port: 0, store, log, metrics, ...rest });
+  const running = await startServer({ ...rest, host, port: 0, store, log, metrics });
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= running.stop();

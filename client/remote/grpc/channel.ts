@@ -40,6 +40,9 @@ export interface ChannelOptions {
 /** Called with the headers and trailers of a successful response. */
 type OnHeaders = (headers: ReadonlyMap<string, string>) => void;
 
+/** Of one call, besides those of all. */
+type CallHeaders = Readonly<Record<string, string>>;
+
 export class Channel {
   readonly #authority: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -61,18 +64,28 @@ export class Channel {
   }
 
   /** A unary call. Retried once if the connection breaks, which another call may have caused. */
-  async unary(method: string, message: Uint8Array, onHeaders?: OnHeaders): Promise<Buffer> {
+  async unary(
+    method: string,
+    message: Uint8Array,
+    onHeaders?: OnHeaders,
+    headers?: CallHeaders,
+  ): Promise<Buffer> {
     try {
-      return await only(this.read(method, message, onHeaders));
+      return await only(this.read(method, message, onHeaders, headers));
     } catch (error) {
       if (!(error instanceof BrokenCall) || this.#signal.aborted) throw error;
-      return only(this.read(method, message, onHeaders));
+      return only(this.read(method, message, onHeaders, headers));
     }
   }
 
   /** A server-streaming call. */
-  read(method: string, message: Uint8Array, onHeaders?: OnHeaders): AsyncGenerator<Buffer> {
-    const call = this.#open(method);
+  read(
+    method: string,
+    message: Uint8Array,
+    onHeaders?: OnHeaders,
+    headers?: CallHeaders,
+  ): AsyncGenerator<Buffer> {
+    const call = this.#open(method, headers);
     call.end(frame(message));
     this.#moved(message.length);
     return this.#responses(call, onHeaders);
@@ -116,12 +129,13 @@ export class Channel {
     }
   }
 
-  #open(method: string): ClientHttp2Stream {
+  #open(method: string, headers?: CallHeaders): ClientHttp2Stream {
     this.#signal.throwIfAborted();
     const session = this.#liveSession();
     return session.request(
       {
         ...this.#headers,
+        ...headers,
         [constants.HTTP2_HEADER_METHOD]: 'POST',
         [constants.HTTP2_HEADER_PATH]: `/${method}`,
         [constants.HTTP2_HEADER_CONTENT_TYPE]: 'application/grpc',

@@ -19,6 +19,7 @@ import {
   missingBlobFault,
   type OnBlobPresent,
   type PathSetList,
+  type Purpose,
   type ReadBlob,
   type Remote,
   RemoteFault,
@@ -96,12 +97,12 @@ class GrpcRemote implements Remote {
     return this.#services.takesReports;
   }
 
-  async listPathSets(action: Hash): Promise<PathSetList | undefined> {
+  async listPathSets(action: Hash, purpose?: Purpose): Promise<PathSetList | undefined> {
     if (this.#keepsLists === false) return undefined;
     // Blobs need the capabilities later; asking now saves a round trip. A fault ends the call below, too.
     this.#knownCapabilities().catch(() => {});
     const { acceptedBytes } = this.#predictions;
-    const list = await this.#attempt(() => this.#services.listPathSets(action, acceptedBytes));
+    const list = await this.#attempt(() => this.#services.listPathSets(action, acceptedBytes, purpose));
     this.#keepsLists = list !== undefined;
     return list && listFrom(list, (answer) => this.#inlinedBlobs.receive(answer), this.#predictions);
   }
@@ -110,9 +111,12 @@ class GrpcRemote implements Remote {
     action: Hash,
     candidates: readonly ResultCandidate[],
     afterPrediction: boolean,
+    purpose?: Purpose,
   ): Promise<FoundResult | undefined> {
     if (afterPrediction) this.#predictions.noteWrong();
-    const found = await this.#attempt(() => this.#services.findResult(action, candidates, afterPrediction));
+    const found = await this.#attempt(() =>
+      this.#services.findResult(action, candidates, afterPrediction, purpose),
+    );
     return found && { key: found.key, result: this.#inlinedBlobs.receive(found.answer) };
   }
 

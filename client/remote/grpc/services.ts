@@ -35,9 +35,10 @@ import {
   decodeList,
   encodeFind,
   type FoundAnswer,
+  headersFor,
   type ReceivedList,
 } from '../path-set-messages.ts';
-import { OUTCOME_HEADER, RemoteFault, type ResultCandidate } from '../remote.ts';
+import { OUTCOME_HEADER, type Purpose, RemoteFault, type ResultCandidate } from '../remote.ts';
 import { type Channel, GrpcFault, HttpAnswer } from './channel.ts';
 
 const CACHE = 'build.bazel.remote.execution.v2.ActionCache';
@@ -132,14 +133,20 @@ export class Services {
   }
 
   /** Undefined if the server has no such method. */
-  async listPathSets(action: Hash, inlinedBytes: number): Promise<ReceivedList | undefined> {
+  async listPathSets(
+    action: Hash,
+    inlinedBytes: number,
+    purpose?: Purpose,
+  ): Promise<ReceivedList | undefined> {
     const about = { instanceName: this.#instance, key: action, inlinedBytes };
     const message = ListPathSetsRequest.encode(about).finish();
     let answered: ReadonlyMap<string, string> = new Map();
     try {
-      const bytes = await this.#channel.unary(`${PATH_SETS_SERVICE}/List`, message, (headers) => {
+      const note = (headers: ReadonlyMap<string, string>) => {
         answered = headers;
-      });
+      };
+      const method = `${PATH_SETS_SERVICE}/List`;
+      const bytes = await this.#channel.unary(method, message, note, headersFor(purpose));
       this.takesReports ||= answered.has(RUNS_HEADER);
       const list = decodeList(bytes);
       if (list?.predicted) this.#noteNamespace(list.predicted.key, answered);
@@ -155,13 +162,16 @@ export class Services {
     action: Hash,
     candidates: readonly ResultCandidate[],
     afterPrediction: boolean,
+    purpose?: Purpose,
   ): Promise<FoundAnswer | undefined> {
     const about = { instanceName: this.#instance, key: action };
     const message = encodeFind(candidates, afterPrediction, about);
     let answered: ReadonlyMap<string, string> = new Map();
-    const bytes = await this.#channel.unary(`${PATH_SETS_SERVICE}/Find`, message, (headers) => {
+    const note = (headers: ReadonlyMap<string, string>) => {
       answered = headers;
-    });
+    };
+    const method = `${PATH_SETS_SERVICE}/Find`;
+    const bytes = await this.#channel.unary(method, message, note, headersFor(purpose));
     const found = decodeFound(bytes, candidates);
     if (found) this.#noteNamespace(found.key, answered);
     return found;

@@ -170,7 +170,7 @@ export interface FindResultRequest {
   candidates: ResultCandidate[];
   /** How many bytes of small blobs the client accepts with the result. */
   inlinedBytes: number;
-  /** The list came with a prediction that was wrong. It was counted as a hit, so another hit is not counted again. */
+  /** The list came with a prediction that was wrong. This request is counted instead of it. */
   afterPrediction: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }

@@ -99,8 +99,8 @@ type Prediction = Pick<ListPathSetsResponse, 'predicted' | 'answer'>;
 const NO_PREDICTION: Prediction = { predicted: '', answer: Buffer.alloc(0) };
 
 /**
- * The result that the first set led to when it was recorded, which saves the client the second request. It is
- * counted as a hit: a client that uses it does not ask again.
+ * The result that the first set led to when it was recorded, which saves the client the second request. A client
+ * that uses it does not ask again.
  */
 async function predict(
   request: RequestContext,
@@ -113,7 +113,7 @@ async function predict(
   const result = await request.store.results.get({ namespace, key: expected });
   if (!result) return 'not stored';
   if (result.bytes.length > Math.min(accepted, inlinedBlobsBytes)) return 'not sent';
-  request.lookedUp('ac', 'assay', true, { namespace, key });
+  request.predicted({ namespace, key });
   const blobs = await selectBlobs(request, result.bytes, accepted);
   return { predicted: expected, answer: appendBlobs({ result: result.bytes, blobs }) };
 }
@@ -172,10 +172,11 @@ export async function findResult(
   if (candidates.length > PATH_SETS.maxListed)
     throw new AssayError('ASSAY_BAD_MESSAGE', `the limit is ${PATH_SETS.maxListed} candidates`);
   const parsed = candidates.map(({ set, result }) => ({ set, key: parseHash(result.toString('hex')) }));
+  const isCounted = afterPrediction && !request.dropPrediction(name);
   for (const { set, key } of parsed) {
     const result = await store.results.get({ namespace: name.namespace, key });
     if (!result) continue;
-    if (!afterPrediction) request.lookedUp('ac', 'assay', true, { namespace: name.namespace, key: name.key });
+    if (!isCounted) request.lookedUp('ac', 'assay', true, { namespace: name.namespace, key: name.key });
     markUsed(request, name, set);
     const blobs = await selectBlobs(request, result.bytes, inlinedBytes);
     const answer = appendBlobs({ result: result.bytes, blobs });

@@ -12,11 +12,12 @@ import {
   ListPathSetsRequest,
   ListPathSetsResponse,
 } from '../../../core/proto/generated/assay.ts';
+import { Metrics } from '../../../server/pages/metrics.ts';
 import type { OnStoreEvent } from '../../../store/events.ts';
 import { openDiskStore, openMemoryStore } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { temporaryFolder } from '../../rig/disk-store.ts';
-import { GrpcClient } from '../../rig/grpc.ts';
+import { type CallHeaders, GrpcClient } from '../../rig/grpc.ts';
 import { resultNaming } from '../../store/content.ts';
 import { ask, type Method, type TestServer, type TestServerOptions, testServer } from '../rig.ts';
 import { only } from './reapi/rig.ts';
@@ -170,20 +171,41 @@ describe('the result that the first set led to', () => {
     expect(await predicted(server)).toMatchObject({ key: recordedKey(older) });
   });
 
-  test('is one hit, whether the client uses it or asks for another result', async () => {
-    const server = await testServer();
+  test('is one lookup, whether the client uses it, finds another result, or finds none', async () => {
+    const metrics = new Metrics();
+    const server = await testServer({ metrics });
     const [set = KEY] = await add(server, setOf('a'));
-    const hits = async () => {
-      const { body } = await ask(`${server.url}/metrics`);
-      return Number(/assay_lookups_total\{kind="ac",outcome="hit"\} (\d+)/.exec(body.toString())?.[1] ?? 0);
-    };
     const other = await storeResult(server, 'other');
     await storeResult(server, 'a', recordedKey(setOf('a')));
     await predicted(server);
-    expect(await hits()).toBe(1);
-    await predicted(server);
     expect(await find(server, [{ set, result: other }], true)).toMatchObject({ result: other });
-    expect(await hits()).toBe(2);
+    await predicted(server);
+    expect(await find(server, [{ set, result: 'f'.repeat(64) }], true)).toMatchObject({ result: '' });
+    await predicted(server);
+    await server.stop();
+    const counted = (await metrics.page()).match(/assay_lookups_total\{kind="ac",.*/g);
+    expect(counted).toEqual([
+      'assay_lookups_total{kind="ac",outcome="hit"} 2',
+      'assay_lookups_total{kind="ac",outcome="miss"} 1',
+    ]);
+  });
+
+  test('and the list are no lookups for a client that compares a new result with them', async () => {
+    const metrics = new Metrics();
+    const server = await testServer({ metrics });
+    const compared = { headers: { 'assay-comparison': '1' } };
+    const url = `${server.url}${URL_OF_LIST}`;
+    await ask(`${url}?inlined=10000`, 'GET', compared);
+    const [set = KEY] = await add(server, setOf('a'));
+    await storeResult(server, 'a', recordedKey(setOf('a')));
+    await ask(`${url}?inlined=10000`, 'GET', compared);
+    const wanted = findMessage({ instanceName: '', key: '' }, [{ set, result: KEY }], true);
+    await ask(`${url}?find=${wanted.toString('base64url')}`, 'GET', compared);
+    const list = { instanceName: 'team', key: KEY, inlinedBytes: 10_000 };
+    const call = await grpc(server, compared.headers);
+    await call('List', ListPathSetsRequest.encode(list).finish());
+    await server.stop();
+    expect(await metrics.page()).not.toMatch(/assay_lookups_total\{kind="ac",.*[1-9]/);
   });
 
   test('without sets is that of the action itself, or the list says that there is none', async () => {
@@ -366,10 +388,11 @@ test('a read-only server lists and finds, but takes no set and keeps the order',
   expect(await list(writer)).toEqual([b, a]);
 });
 
-async function grpc(server: TestServer) {
+async function grpc(server: TestServer, headers: CallHeaders = {}) {
   const client = await GrpcClient.to(server.url);
   onTestFinished(() => client.close());
-  return (method: string, message: Uint8Array) => client.call(`/assay.v1.PathSets/${method}`, message);
+  return (method: string, message: Uint8Array) =>
+    client.call(`/assay.v1.PathSets/${method}`, message, headers);
 }
 
 test('gRPC and HTTP have the same lists', async () => {

@@ -52,7 +52,9 @@ const START = [
   'client/up-to-date/run-unless-up-to-date.ts',
   'client/graph/command.ts',
 ].map((name) => join(ROOT, name));
-const HIT = [join(ROOT, 'client/up-to-date/run-with-caches.ts')];
+const HIT = ['client/run/caches.ts', 'client/run/cache-modes.ts', 'client/run/run.ts'].map((name) =>
+  join(ROOT, name),
+);
 const STORE = [join(ROOT, 'store/')];
 
 function startsWithOne(starts: readonly string[]): (id: string) => boolean {

@@ -183,18 +183,14 @@ async function auditAllSteps(args: readonly string[]): Promise<number> {
   const [stray] = flags.positionals;
   if (stray !== undefined) throw usage(`--all audits every step: leave out ${JSON.stringify(stray)}`);
   if (flags.given('sarif') || flags.given('html')) throw usage('--sarif and --html need one step, not --all');
-  const { stateFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
+  const { openWorkspace } = await import('../graph/opened-workspace.ts');
   const { allHermetic, allJson, allText, auditAll } = await import('../audit/all.ts');
   const caller = process.env;
-  const workspace = await openWorkspace(process.cwd(), stateFolder(flags.text('store')), caller);
+  const store = storeFolder(flags.text('store'), caller);
+  const workspace = await openWorkspace(process.cwd(), store, caller);
   const stderr = new SyncStream(2);
   const { report } = new Reporter(stderr, false);
-  const cache = openCache({
-    storeFolder: storeFolder(flags.text('store'), caller),
-    workspace: workspace.root,
-    now: Date.now,
-    report,
-  });
+  const cache = openCache({ storeFolder: store, workspace: workspace.root, now: Date.now, report });
   try {
     const options = { ...workspace, reproduce: flags.given('reproduce'), fix: flags.given('fix') };
     const context = { cache, caller, stdout: stderr, stderr, report, now: Date.now };

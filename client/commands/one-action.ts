@@ -7,6 +7,7 @@ import type { Variables } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { Step } from '../config/step.ts';
 import type { StepTable } from '../graph/graph.ts';
+import { storeFolder } from '../local-store/store-folder.ts';
 import { ACTION_FLAGS, parseAction } from './action-flags.ts';
 
 export interface NamedStep {
@@ -47,11 +48,11 @@ async function stepAction(
   flags: ParsedFlags,
   caller: Variables,
 ): Promise<Omit<OneAction, 'flags'>> {
-  const { stateFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
+  const { openWorkspace } = await import('../graph/opened-workspace.ts');
   const { select } = await import('../graph/selection.ts');
   const { requestOf } = await import('../config/request.ts');
   const here = realpathSync(process.cwd());
-  const workspace = await openWorkspace(here, stateFolder(flags.text('store')), caller);
+  const workspace = await openWorkspace(here, storeFolder(flags.text('store'), caller), caller);
   const folder = relPathFromUser(relative(workspace.root, here));
   const [step, ...others] = select({ names: [name], packages: [], folder }, workspace.steps);
   if (step === undefined || others.length > 0) {

@@ -52,10 +52,10 @@ async function stepsNamed(
   here: string,
   store: string,
 ): Promise<{ steps: readonly Step[]; root: string }> {
-  const { stateFolder, openWorkspace } = await import('../graph/opened-workspace.ts');
+  const { openWorkspace } = await import('../graph/opened-workspace.ts');
   const { select } = await import('../graph/selection.ts');
   try {
-    const { steps, root } = await openWorkspace(here, stateFolder(store), process.env);
+    const { steps, root } = await openWorkspace(here, store, process.env);
     const folder = relPathFromUser(relative(root, here));
     return { steps: select({ names: [name], packages: [], folder }, steps), root };
   } catch (error) {

@@ -8,7 +8,7 @@ import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { type Graph, graphOf } from './graph.ts';
-import { type OpenedWorkspace, openWorkspace, stateFolder } from './opened-workspace.ts';
+import { type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
 import { select } from './selection.ts';
 import { openSession } from './session.ts';
 import type { WatchedPaths } from './watched-paths.ts';
@@ -31,7 +31,8 @@ interface SelectedGraph {
 }
 
 async function selectGraph(flags: ParsedFlags): Promise<SelectedGraph> {
-  const workspace = await openWorkspace(currentFolder(), stateFolder(flags.text('store')), process.env);
+  const store = storeFolder(flags.text('store'), process.env);
+  const workspace = await openWorkspace(currentFolder(), store, process.env);
   const { steps, root } = workspace;
   const names = flags.positionals;
   const wantsAll = ['graph', 'dry-run', 'affected'].some((flag) => flags.given(flag));
@@ -45,7 +46,7 @@ async function selectGraph(flags: ParsedFlags): Promise<SelectedGraph> {
     import('./seen-paths.ts'),
   ]);
   const change = { root, steps, caller: process.env };
-  const seen = await readSeenPaths(storeFolder(flags.text('store'), process.env), change);
+  const seen = await readSeenPaths(store, change);
   const reached = affectedBy(ref, { ...change, seen });
   return {
     workspace,

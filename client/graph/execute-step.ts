@@ -8,6 +8,7 @@ import { requestOf, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { GRAPH } from '../limits.ts';
 import type { ScratchPool } from '../process/scratch-pool.ts';
+import { disabled, storeOnly } from '../run/cache-modes.ts';
 import type { Cache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
 import type { KeyedAction } from '../run/key.ts';
@@ -16,7 +17,7 @@ import { type Warning, warningText } from '../run/reporter.ts';
 import { type RunSummary, run } from '../run/run.ts';
 import type { RunEvent } from '../terminal/events.ts';
 import type { RecordedResult } from '../up-to-date/state-recorder.ts';
-import { disabled, storeOnly } from './cache-modes.ts';
+
 import type { StepTable } from './graph.ts';
 import { JobSlot, StepCancelled, WaitedTooLong } from './job-slot.ts';
 import type { MadeSteps } from './made-steps.ts';

@@ -1,11 +1,9 @@
 // Opens the workspace of a graph run: from the remembered state if the configuration is unchanged, else from
 // files.
-import { join, relative } from 'node:path';
+import { relative } from 'node:path';
 import type { Variables } from '../action/environment.ts';
 import { foldersWithConfig } from '../action/workspace-roots.ts';
 import { rowOf } from '../files/stat-table.ts';
-import { clientFolder } from '../local-store/client-folder.ts';
-import { storeFolder } from '../local-store/store-folder.ts';
 import type { PathStats } from '../up-to-date/absent-paths.ts';
 import { GraphState } from '../up-to-date/graph-state.ts';
 import { refuseSharedOutputs, type StepTable } from './graph.ts';
@@ -23,22 +21,19 @@ export interface OpenedWorkspace {
   readonly config?: ReadConfig;
 }
 
-export function stateFolder(store: string | undefined): string {
-  return join(clientFolder(storeFolder(store, process.env)), 'graph');
-}
-
 export async function openWorkspace(
   folder: string,
-  statesIn: string,
+  storeFolder: string,
   caller: Variables,
 ): Promise<OpenedWorkspace> {
   const candidates = foldersWithConfig(folder);
   const [outermost] = candidates;
-  const state = outermost === undefined ? undefined : GraphState.open(statesIn, outermost, caller);
+  const state =
+    outermost === undefined ? undefined : GraphState.open(storeFolder, { root: outermost }, caller);
   const steps = state?.steps();
   if (outermost !== undefined && steps && holds(steps, outermost, candidates.at(-1) ?? ''))
     return { root: outermost, steps, state };
-  return readWorkspace(folder, statesIn, caller);
+  return readWorkspace(folder, storeFolder, caller);
 }
 
 /** True if the nearest folder with a configuration is the root or one of its packages. */
@@ -48,7 +43,11 @@ function holds(steps: StepTable, root: string, nearest: string): boolean {
 }
 
 /** Loads the parser only here: an up-to-date workspace does not need it. */
-async function readWorkspace(folder: string, statesIn: string, caller: Variables): Promise<OpenedWorkspace> {
+async function readWorkspace(
+  folder: string,
+  storeFolder: string,
+  caller: Variables,
+): Promise<OpenedWorkspace> {
   const readAt = Date.now();
   const [{ loadWorkspace }, { refuseUnorderedInputs }] = await Promise.all([
     import('../config/workspace.ts'),
@@ -59,5 +58,5 @@ async function readWorkspace(folder: string, statesIn: string, caller: Variables
   refuseUnorderedInputs(steps, recorder);
   const rows = new Map([...recorder.recorded].map(([name, stats]) => [name, rowOf(stats)]));
   const stats = { rows, traversed: recorder.traversed() };
-  return { root, steps, state: GraphState.open(statesIn, root, caller), config: { stats, readAt } };
+  return { root, steps, state: GraphState.open(storeFolder, { root }, caller), config: { stats, readAt } };
 }

@@ -12,7 +12,7 @@ import type { CacheOptions } from '../run/caches.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { StateRecorder } from '../up-to-date/state-recorder.ts';
 import type { Graph } from './graph.ts';
-import { type OpenedWorkspace, stateFolder } from './opened-workspace.ts';
+import type { OpenedWorkspace } from './opened-workspace.ts';
 import { runGraph } from './run-graph.ts';
 import type { StepContext } from './run-step.ts';
 import type { StepRunner } from './step-runner.ts';
@@ -48,7 +48,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
   const events = new RunRecorder(Date.now);
   const recorder = new StateRecorder({
     ...workspace,
-    folder: stateFolder(flags.text('store')),
+    storeFolder: store,
     caller,
     wantsReceipts: RECEIPT_FLAGS.some((flag) => flags.given(flag)),
   });

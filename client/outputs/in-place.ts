@@ -1,6 +1,6 @@
 // In-place checks of one process: the stats of outputs that were found in place, and of the observed paths of
 // their results.
-// The up-to-date states are written from them (up-to-date/action-state.ts, up-to-date/state-recorder.ts).
+// The up-to-date states are written from them (up-to-date/step-state.ts).
 //
 // Only outputs whose content was compared with the result come here, and only with settled stats
 // (files/settled.ts).

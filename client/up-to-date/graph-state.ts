@@ -1,5 +1,6 @@
 // The recorded state of a graph: its steps, and all that decided that a step was in place.
-// If all of it is unchanged, the step is up to date: nothing is parsed, scanned, opened or run.
+// If all of it is unchanged, the step is up to date: nothing is parsed, scanned, opened or run. A single run
+// (run-unless-up-to-date.ts) is a graph of one step without a configuration.
 //
 // If only the outputs of a step differ, its result is still known: graph/restore-known-step.ts restores it
 // without a scan and a key (docs/decisions/0160). docs/decisions/0111 has the measurements.
@@ -13,7 +14,9 @@
 //   G5  The file has one row for each path. A step that saw another row for that path is left out.
 //   G6  An absent path is checked itself or through a folder above it (absent-paths.ts): a folder with
 //       unchanged times still lacks the name; in one with changed times each absent name is checked.
-//   G7  A file that is missing, torn, or written under other invalidators gives no state.
+//   G7  A file that is missing, torn, of another graph, or written under other invalidators gives no state.
+//   G8  A step is recorded only after its outputs were compared with the result, by digest.
+//   G9  A step with a stray link, a declared PATH or a variable that looks secret is not recorded.
 //
 // A step between two runs:
 //
@@ -30,7 +33,6 @@
 //             nothing there ─> absent ──┘
 import type { Stats } from 'node:fs';
 import type { Variables } from '../action/environment.ts';
-import type { Step } from '../config/step.ts';
 import { isSettled } from '../files/settled.ts';
 import { lstatIn } from '../files/stat-recorder.ts';
 import { rowAt, rowMatches, rowOf, type StatRow, type StatTable, sameRow } from '../files/stat-table.ts';
@@ -39,14 +41,20 @@ import type { Log } from '../run/log.ts';
 import { isUnchanged } from '../tools/tool-stamp.ts';
 import { type PathStats, withAbsentPaths } from './absent-paths.ts';
 import { type RowRanges, rowsIn } from './row-ranges.ts';
-import { readStateFile, type StepState, type WrittenGraph, type WrittenStep } from './state-file.ts';
-import { variablesDigest } from './variables-digest.ts';
+import { type GraphName, readStateFile, type WrittenGraph, type WrittenStep } from './state-file.ts';
+import type { StepState } from './step-state.ts';
 
 const CHECK = { unknown: 0, same: 1, changed: 2, absent: 3 } as const;
 
+/** A step as it is declared now, in the terms of StepState. */
+export interface DeclaredStep {
+  readonly id: string;
+  readonly variables: () => string;
+  readonly definition?: (() => string) | undefined;
+}
+
 export class GraphState {
   readonly #root: string;
-  readonly #caller: Variables;
   readonly #table: StatTable;
   readonly #written: WrittenGraph;
   /** The CHECK of each row: computed once, until a command runs (G3). */
@@ -60,21 +68,19 @@ export class GraphState {
   readonly #newTimes = new Map<string, StatRow>();
   /** Before the first lstat. */
   readonly #openedAt = Date.now();
-  readonly #variables = new Map<string, string>();
   readonly #tools = new Map<number, boolean>();
   #absent: ReadonlyMap<string, readonly string[]> | undefined;
 
-  private constructor(root: string, caller: Variables, table: StatTable, written: WrittenGraph) {
-    this.#root = root;
-    this.#caller = caller;
+  private constructor(table: StatTable, written: WrittenGraph) {
+    this.#root = written.root;
     this.#table = table;
     this.#written = written;
     this.#checks = new Uint8Array(table.names.length);
   }
 
-  static open(folder: string, root: string, caller: Variables): GraphState | undefined {
-    const read = readStateFile(folder, root, caller);
-    return read && new GraphState(root, caller, read.table, read.written);
+  static open(storeFolder: string, graph: GraphName, caller: Variables): GraphState | undefined {
+    const read = readStateFile(storeFolder, graph, caller);
+    return read && new GraphState(read.table, read.written);
   }
 
   /** The steps, if all files of the configuration are unchanged. */
@@ -89,13 +95,13 @@ export class GraphState {
 
   /**
    * The recorded step, if everything that its result depends on is unchanged (G1 without the outputs).
-   * `definition` is given if the configuration was read again.
+   * `definition` is absent if the recorded configuration is unchanged.
    */
-  lookup(step: Step, definition: (() => string) | undefined): WrittenStep | undefined {
-    const written = this.#stepOf(step.id);
+  lookup({ id, variables, definition }: DeclaredStep): WrittenStep | undefined {
+    const written = this.#stepOf(id);
     if (!written || (definition && written.definition !== definition())) return undefined;
     const same =
-      written.variables === this.#variablesOf(step) &&
+      written.variables === variables() &&
       written.tools.every((tool) => this.#isSameTool(tool)) &&
       this.#allSame(written.rows);
     return same ? written : undefined;
@@ -162,13 +168,6 @@ export class GraphState {
     );
   }
 
-  #variablesOf({ env }: Step): string {
-    const name = env.join('\0');
-    const known = this.#variables.get(name) ?? variablesDigest(env, this.#caller);
-    this.#variables.set(name, known);
-    return known;
-  }
-
   #isSameTool(at: number): boolean {
     const tool = this.#written.tools[at];
     const known = this.#tools.get(at) ?? (tool !== undefined && isUnchanged(tool));
@@ -176,29 +175,28 @@ export class GraphState {
     return known;
   }
 
+  /** Few calls for each row: a hit ends before they are compiled. */
   #allSame(ranges: RowRanges): boolean {
+    const checks = this.#checks;
     for (let at = 0; at < ranges.length; at += 2) {
-      const [start = 0, count = 0] = [ranges[at], ranges[at + 1]];
-      for (let row = start; row < start + count; row++) if (!this.#isSame(row)) return false;
+      const start = ranges[at] ?? 0;
+      const end = start + (ranges[at + 1] ?? 0);
+      for (let row = start; row < end; row++) {
+        if (checks[row] === CHECK.unknown) checks[row] = this.#check(row);
+        if (checks[row] !== CHECK.same) return false;
+      }
     }
     return true;
   }
 
-  #isSame(row: number): boolean {
-    if (this.#checks[row] === CHECK.unknown) this.#checks[row] = this.#check(row);
-    return this.#checks[row] === CHECK.same;
-  }
-
   #check(row: number): number {
-    const stats = lstatIn(this.#root, this.#nameOf(row));
-    if (this.#matches(row, stats)) return CHECK.same;
-    return stats ? CHECK.changed : CHECK.absent;
-  }
-
-  #matches(row: number, stats: Stats | undefined): boolean {
+    const stats = lstatIn(this.#root, this.#table.names[row] ?? '');
     const confirmed = this.#confirmed.get(row);
-    if (confirmed) return sameRow(confirmed, rowOf(stats));
-    return rowMatches(this.#table, row, stats) || (stats !== undefined && this.#lacksNames(row, stats));
+    const isSame = confirmed
+      ? sameRow(confirmed, rowOf(stats))
+      : rowMatches(this.#table, row, stats) || (stats !== undefined && this.#lacksNames(row, stats));
+    if (isSame) return CHECK.same;
+    return stats ? CHECK.changed : CHECK.absent;
   }
 
   /** Whether the row is a folder that was only checked for absent names, and it still lacks them (G6). */

@@ -1,16 +1,20 @@
-// Runs one action unless it is up to date. An up-to-date action replays its log and goes into the history.
-// For any other action the caches, and the code that needs them, are loaded (run-with-caches.ts).
-import { join } from 'node:path';
+// Runs one action unless it is up to date. Its state is that of a graph with one step (graph-state.ts).
+// An up-to-date action replays its log and goes into the history. For any other action the caches, and the code
+// that needs them, are loaded: scripts/build.ts makes a chunk of them.
 import type { RunRequest } from '../action/request.ts';
-import { historyOf } from '../history/history.ts';
-import { clientFolder } from '../local-store/client-folder.ts';
+import { historyOf, stepOf } from '../history/history.ts';
 import { hasOutbox } from '../local-store/outbox.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import type { ReportTarget } from '../report/send.ts';
+import type { Cache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
+import type { KeyedAction } from '../run/key.ts';
 import { replay } from '../run/log.ts';
 import type { RunSummary } from '../run/run.ts';
-import { ActionState, type UpToDateHit } from './action-state.ts';
+import { type DeclaredStep, GraphState, logOf } from './graph-state.ts';
+import { type GraphName, type WrittenStep, writeStateFile } from './state-file.ts';
+import { stepStateOf } from './step-state.ts';
+import { variablesDigest } from './variables-digest.ts';
 
 export interface RunOptions
   extends Pick<RunContext, 'caller' | 'stdout' | 'stderr' | 'report' | 'signal' | 'throwIfCancelled'> {
@@ -26,15 +30,96 @@ export interface RunOptions
 export async function runUnlessUpToDate(request: RunRequest, options: RunOptions): Promise<RunSummary> {
   const began = Date.now();
   const remoteUrl = options.remote ? parseRemoteUrl(options.remote) : undefined;
-  const state = new ActionState(join(clientFolder(options.storeFolder), 'actions'), options.caller);
-  const hit = options.force ? undefined : state.lookup(request);
-  if (hit) {
-    const summary = finish(hit, request, options, began);
-    if (remoteUrl && hasOutbox(options.storeFolder)) await share(request, remoteUrl, options);
-    return summary;
+  const hit = options.force ? undefined : lookup(request, options);
+  if (!hit) return runWithCaches(request, remoteUrl, options);
+  const summary = finish(hit, request, options, began);
+  if (remoteUrl && hasOutbox(options.storeFolder)) await share(request, remoteUrl, options);
+  return summary;
+}
+
+type StateOptions = Pick<RunOptions, 'storeFolder' | 'caller'>;
+
+/** The recorded step, if it is up to date. */
+function lookup(request: RunRequest, { storeFolder, caller }: StateOptions): WrittenStep | undefined {
+  const { graph, step } = graphOf(request, caller);
+  const state = GraphState.open(storeFolder, graph, caller);
+  const found = state?.lookup(step);
+  return found && state?.isInPlace(found) ? found : undefined;
+}
+
+/** Records an action that was found in place. `beganAt`: the clock before its first lstat. */
+function record(
+  action: KeyedAction,
+  cache: Cache,
+  { storeFolder, caller }: StateOptions,
+  beganAt: number,
+): void {
+  const { request } = action;
+  const state = stepStateOf(action, cache, { tools: request.tools, caller, folders: [] }, beganAt);
+  if (!state) return;
+  const { graph, step } = graphOf(request, caller);
+  const declared = { definition: step.definition(), variables: step.variables(), step: stepOf(request) };
+  const states = new Map([[step.id, { ...state, ...declared }]]);
+  writeStateFile(storeFolder, graph, caller, { ...NO_CONFIGURATION, states });
+}
+
+const NO_CONFIGURATION = { steps: new Map(), config: { rows: new Map(), traversed: new Set<string>() } };
+
+/**
+ * The graph of one action. All runs of a command have one state file, whatever their inputs are. The definition is
+ * the request word by word: a digest would take longer than the comparison.
+ */
+function graphOf(
+  { variables, ...request }: RunRequest,
+  caller: RunOptions['caller'],
+): { graph: GraphName; step: DeclaredStep & { definition(): string } } {
+  const { workspace: root, command, workingDirectory, outputs } = request;
+  const single = JSON.stringify([command, workingDirectory, outputs]);
+  const step = {
+    id: 'run',
+    definition: () => JSON.stringify(request),
+    variables: () => variablesDigest(() => variables, caller),
+  };
+  return { graph: { root, single }, step };
+}
+
+/** With `force` it runs the command whatever is stored, compares its result with the stored one and records no state. */
+async function runWithCaches(
+  request: RunRequest,
+  remoteUrl: URL | undefined,
+  { storeFolder, token, force = false, sendReport, ...options }: RunOptions,
+): Promise<RunSummary> {
+  const began = Date.now();
+  const [{ openCache }, { storeOnly }, { run }] = await Promise.all([
+    import('../run/caches.ts'),
+    import('../run/cache-modes.ts'),
+    import('../run/run.ts'),
+  ]);
+  const { workspace } = request;
+  const { report, caller } = options;
+  const cache = openCache({ storeFolder, workspace, remoteUrl, token, now: Date.now, report });
+  let action: KeyedAction | undefined;
+  const onKeyed = (made: KeyedAction) => {
+    action = made;
+  };
+  try {
+    const context: RunContext = { ...options, cache, now: Date.now, onKeyed };
+    const forced = { ...context, cache: storeOnly(cache), withoutState: true };
+    const summary = force ? asForced(await run(request, forced)) : await run(request, context);
+    if (action && !force) record(action, cache, { storeFolder, caller }, began);
+    const remote = await cache.openedRemote();
+    if (!remoteUrl || !remote?.usable || !remote.takesReports) return summary;
+    const page = await sendReport?.(summary, { url: remoteUrl, token });
+    return page === undefined ? summary : { ...summary, page };
+  } finally {
+    await cache.close();
   }
-  const { runWithCaches } = await import('./run-with-caches.ts');
-  return runWithCaches(request, { ...options, remoteUrl, state });
+}
+
+const FORCED = { kind: 'forced' } as const;
+
+function asForced(summary: RunSummary): RunSummary {
+  return { ...summary, reason: 'forced', ...(summary.outcome === 'miss' && { cause: FORCED }) };
 }
 
 /** Shares the results that earlier runs left in the outbox. */
@@ -46,12 +131,20 @@ async function share({ workspace }: RunRequest, remoteUrl: URL, options: RunOpti
   if (results > 0) report({ type: 'unshared', results, why });
 }
 
-function finish(found: UpToDateHit, request: RunRequest, options: RunOptions, began: number): RunSummary {
-  const { log, step, ...hit } = found;
-  replay(log, options);
-  const { key, commandMs } = hit;
+function finish(found: WrittenStep, request: RunRequest, options: RunOptions, began: number): RunSummary {
+  const { key, exitCode, commandMs, status, receipt, step = stepOf(request) } = found;
+  replay(logOf(found), options);
   historyOf(options.storeFolder).append(request, { ...IN_PLACE, key, step, commandMs, at: began });
-  return { ...hit, ...IN_PLACE, ...NOTHING_DONE, elapsedMs: Date.now() - began };
+  return {
+    exitCode,
+    commandMs,
+    status,
+    ...(receipt !== '' && { receipt: JSON.parse(receipt) }),
+    key,
+    ...IN_PLACE,
+    ...NOTHING_DONE,
+    elapsedMs: Date.now() - began,
+  };
 }
 
 const IN_PLACE = { outcome: 'hit-local', reason: 'found in place' } as const;

@@ -1,45 +1,30 @@
-// Reads and writes the state file of a graph: one file for each workspace, in the client folder.
+// Reads and writes the state file of a graph: one file for the steps of a workspace, and one for each single run.
+// All are in the client folder.
 // The interfaces Written… are the format of the file: their field names do not change without a new MAGIC.
 import { join } from 'node:path';
-import type { Hash } from '../../core/digest.ts';
-import type { EvidenceStatus } from '../../core/evidence.ts';
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
 import { checksum } from '../files/checksum.ts';
 import { readTable, type StatRow, type StatTable, tableOf, writeTable } from '../files/stat-table.ts';
 import type { StepTable } from '../graph/graph.ts';
-import type { Log } from '../run/log.ts';
+import { clientFolder } from '../local-store/client-folder.ts';
 import type { ToolStamp } from '../tools/tool-stamp.ts';
 import { AbsentPaths, type PathStats } from './absent-paths.ts';
 import { invalidatorsOf } from './invalidators.ts';
 import { packRows, type RowRanges } from './row-ranges.ts';
+import type { StepState } from './step-state.ts';
 
-const MAGIC = 'assay-graph-9';
+const MAGIC = 'assay-graph-10';
 
 /** Every folder of an output counts as listed: a file that was added to it is not an output. */
 const NO_FOLDERS: ReadonlySet<string> = new Set();
 
-/** The recorded state of one step. */
-export interface StepState {
-  readonly key: Hash;
-  /**
-   * The key under which the result is stored, and the digest of the result: after an eviction it may be
-   * another.
-   */
-  readonly address: Hash;
-  readonly result: Hash;
-  readonly commandMs: number;
-  readonly status: EvidenceStatus;
-  readonly log: Log;
-  /** A HitReceipt as JSON: most runs do not need it. */
-  readonly receipt: string;
-  /** Digests of the step's definition and of the values of its variables, which may be secret. */
-  readonly definition: string;
-  readonly variables: string;
-  readonly tools: readonly ToolStamp[];
-  /** The paths that the result depends on. */
-  readonly inputs: PathStats;
-  readonly outputs: ReadonlyMap<string, StatRow>;
+/** The graph that a state belongs to. */
+export interface GraphName {
+  /** The folder that the paths are relative to. */
+  readonly root: string;
+  /** What tells a single run from others in this folder; absent for the steps of the configuration. */
+  readonly single?: string;
 }
 
 export interface WrittenStep extends Omit<StepState, 'log' | 'tools' | 'inputs' | 'outputs'> {
@@ -51,8 +36,7 @@ export interface WrittenStep extends Omit<StepState, 'log' | 'tools' | 'inputs' 
   readonly outputs: RowRanges;
 }
 
-export interface WrittenGraph {
-  readonly root: string;
+export interface WrittenGraph extends GraphName {
   /** The invalidators (invalidators.ts). */
   readonly circumstances: string;
   readonly config: RowRanges;
@@ -73,18 +57,25 @@ export interface GraphRecord {
 }
 
 export function readStateFile(
-  folder: string,
-  root: string,
+  storeFolder: string,
+  graph: GraphName,
   caller: Variables,
 ): { table: StatTable; written: WrittenGraph } | undefined {
-  const table = readTable(fileFor(folder, root), MAGIC);
+  const table = readTable(fileFor(storeFolder, graph), MAGIC);
   if (!table) return undefined;
   const written: WrittenGraph = JSON.parse(table.extra.toString());
-  const isCurrent = written.root === root && written.circumstances === invalidatorsOf(caller);
+  const { root, single, circumstances } = written;
+  const isCurrent =
+    root === graph.root && single === graph.single && circumstances === invalidatorsOf(caller);
   return isCurrent ? { table, written } : undefined;
 }
 
-export function writeStateFile(folder: string, root: string, caller: Variables, record: GraphRecord): void {
+export function writeStateFile(
+  storeFolder: string,
+  graph: GraphName,
+  caller: Variables,
+  record: GraphRecord,
+): void {
   const rows = new Map<string, StatRow>();
   const tools = new Numbered<ToolStamp>();
   const absentPaths = new AbsentPaths(record.config.rows);
@@ -106,7 +97,7 @@ export function writeStateFile(folder: string, root: string, caller: Variables, 
     };
   }
   const written: WrittenGraph = {
-    root,
+    ...graph,
     circumstances: invalidatorsOf(caller),
     config,
     steps: [...record.steps.values()],
@@ -114,7 +105,7 @@ export function writeStateFile(folder: string, root: string, caller: Variables, 
     memos,
     ...numbered(absentPaths.absentNames(), rows),
   };
-  writeTable(fileFor(folder, root), MAGIC, tableOf(rows, Buffer.from(JSON.stringify(written))));
+  writeTable(fileFor(storeFolder, graph), MAGIC, tableOf(rows, Buffer.from(JSON.stringify(written))));
 }
 
 function numbered(
@@ -143,7 +134,7 @@ class Numbered<T> {
   }
 }
 
-/** Workspaces with the same checksum overwrite each other; `root` in the file tells them apart. */
-function fileFor(folder: string, root: string): string {
-  return join(folder, checksum(Buffer.from(root)).toString(16));
+/** Graphs with the same checksum overwrite each other; their names in the file tell them apart. */
+function fileFor(storeFolder: string, { root, single = '' }: GraphName): string {
+  return join(clientFolder(storeFolder), 'graph', checksum(Buffer.from(`${root}\0${single}`)).toString(16));
 }

@@ -1,15 +1,14 @@
 // The state of a graph during one run: answers whether a step is up to date, and records the state for the
 // next run.
 // It writes only what invariants G2, G4 and G5 of graph-state.ts allow.
-import { lstatSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { digestOf, type Hash } from '../../core/digest.ts';
-import { looksSecret, type Variables } from '../action/environment.ts';
+import type { Variables } from '../action/environment.ts';
 import { outputsBefore, programFolders, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
+import { variablesOf } from '../config/variables.ts';
 import { allSettled } from '../files/settled.ts';
 import { lstatIn } from '../files/stat-recorder.ts';
-import { isAbsent, rowOf, type StatRow, sameRow } from '../files/stat-table.ts';
+import { isAbsent, type StatRow, sameRow } from '../files/stat-table.ts';
 import type { StepTable } from '../graph/graph.ts';
 import type { ReadConfig } from '../graph/opened-workspace.ts';
 import type { StepEnd } from '../graph/view/events.ts';
@@ -18,14 +17,14 @@ import type { Cache } from '../run/caches.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Log } from '../run/log.ts';
 import type { HitReceipt } from '../run/receipt.ts';
-import { toolStamps } from '../tools/tool-stamp.ts';
 import { type PathStats, withNewTimes } from './absent-paths.ts';
 import { type GraphState, logOf } from './graph-state.ts';
-import { type StepState, type WrittenStep, writeStateFile } from './state-file.ts';
+import { type WrittenStep, writeStateFile } from './state-file.ts';
+import { type StepState, stepStateOf } from './step-state.ts';
 import { variablesDigest } from './variables-digest.ts';
 
 export interface StateRecorderOptions {
-  readonly folder: string;
+  readonly storeFolder: string;
   readonly root: string;
   readonly steps: StepTable;
   readonly caller: Variables;
@@ -57,6 +56,8 @@ export class StateRecorder {
   readonly #executed = new Set<string>();
   /** New settled stats of outputs whose content was compared with the result. */
   readonly #confirmed = new Map<string, StatRow>();
+  /** The digests of the variables, by their declarations. */
+  readonly #variables = new Map<string, string>();
   /** The steps that other steps depend on. */
   #dependencies: ReadonlySet<string> | undefined;
 
@@ -66,7 +67,11 @@ export class StateRecorder {
 
   lookup(step: Step): RecordedResult | undefined {
     const { state, config, steps, wantsReceipts } = this.#options;
-    const hit = state?.lookup(step, config && (() => definitionOf(step, steps)));
+    const hit = state?.lookup({
+      id: step.id,
+      variables: () => this.#variablesOf(step),
+      definition: config && (() => definitionOf(step, steps)),
+    });
     if (!hit) return undefined;
     const { key, address, result } = hit;
     const receipt: HitReceipt | undefined =
@@ -101,39 +106,18 @@ export class StateRecorder {
 
   /** Records a step that was found in place. `beganAt`: the clock before its first lstat. */
   record(step: Step, asked: StepRequest, action: KeyedAction, cache: Cache, beganAt: number): void {
-    const { steps, root, caller } = this.#options;
-    const names = asked.request.variables.map(({ name }) => name);
-    if (action.inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return;
-    const found = cache.inPlace.of(action);
-    if (!found) return;
-    const { outputs, address, result, hit } = found;
-    const rows = new Map([...action.inputs.statRows(), ...found.rows]);
-    const traversed = new Set([...action.inputs.existenceOnly()].filter((name) => !found.rows.has(name)));
-    for (const folder of programFolders(step)) recordFolder(folder, root, rows);
-    if (!allSettled([...rows.values(), ...outputs.values()], beganAt)) return;
-    if (!action.tools.every((tool) => allSettled(tool.rows, cache.tools.resolvedAt(tool) ?? beganAt))) return;
-    // The state of a path outside the workspace may have been read for an earlier step: these stats are younger.
-    const outside = [...rows].flatMap(([name, row]) => (name.startsWith('/') ? [row] : []));
-    if (!allSettled(outside, Math.min(beganAt, cache.systemFiles?.since ?? beganAt))) return;
-    this.#recorded.set(step.id, {
-      key: action.key.hash,
-      address,
-      result,
-      commandMs: hit.commandMs,
-      status: hit.status,
-      log: hit.log,
-      receipt: hit.receipt ? JSON.stringify(hit.receipt) : '',
-      definition: definitionOf(step, steps),
-      variables: variablesDigest(step.env, caller),
-      tools: toolStamps([...step.tools, ...step.programs], action, asked.caller.PATH ?? ''),
-      inputs: { rows, traversed },
-      outputs,
-    });
+    const { steps } = this.#options;
+    const tools = [...step.tools, ...step.programs];
+    const search = { tools, caller: asked.caller, folders: programFolders(step) };
+    const state = stepStateOf(action, cache, search, beganAt);
+    if (!state) return;
+    const definition = definitionOf(step, steps);
+    this.#recorded.set(step.id, { ...state, definition, variables: this.#variablesOf(step) });
   }
 
   /** Writes the state file. Steps that this run did not check are carried over; the next run checks them. */
   save(): void {
-    const { state, config, steps, folder, root, caller } = this.#options;
+    const { state, config, steps, storeFolder, root, caller } = this.#options;
     if (this.#recorded.size === 0 && this.#confirmed.size === 0 && !config) return;
     if (config && !allSettled(config.stats.rows.values(), config.readAt)) return;
     const configStats = config?.stats ?? state?.configStats();
@@ -144,7 +128,15 @@ export class StateRecorder {
       const carried = isReplaced ? undefined : state?.stepState(id, this.#confirmed);
       if (carried && this.#isStillDeclared(step, carried)) states.set(id, carried);
     }
-    writeStateFile(folder, root, caller, { steps, config: this.#withNewTimes(configStats), states });
+    writeStateFile(storeFolder, { root }, caller, { steps, config: this.#withNewTimes(configStats), states });
+  }
+
+  #variablesOf({ env }: Step): string {
+    const { caller } = this.#options;
+    const name = env.join('\0');
+    const known = this.#variables.get(name) ?? variablesDigest(() => variablesOf(env, caller), caller);
+    this.#variables.set(name, known);
+    return known;
   }
 
   /** The commands of this run changed the times of folders that the configuration was searched in. */
@@ -183,19 +175,6 @@ const IN_PLACE = {
   outputsWritten: 0,
   elapsedMs: 0,
 } as const;
-
-/**
- * If the folder is absent, records its absent parents too, so that one existing folder can stand for all of
- * them.
- */
-function recordFolder(folder: string, root: string, rows: Map<string, StatRow>): void {
-  for (let at = folder; at !== '.' && !rows.has(at); at = dirname(at)) {
-    const stats = lstatSync(join(root, at), { throwIfNoEntry: false });
-    if (stats && at !== folder) return;
-    rows.set(at, rowOf(stats));
-    if (stats) return;
-  }
-}
 
 function definitionOf(step: Step, steps: StepTable): string {
   return digestOf(Buffer.from(JSON.stringify([step, outputsBefore(step, steps)]))).hash;

@@ -1,14 +1,14 @@
-// The values of a step's declared variables as one digest. The values themselves may be secret and are not
-// stored.
+// The values of declared variables as one digest. The values themselves may be secret and are not stored.
 import { digestOf } from '../../core/digest.ts';
 import { keyedEnvironment, type Variables } from '../action/environment.ts';
-import { variablesOf } from '../config/variables.ts';
+import type { DeclaredVariable } from '../action/request.ts';
 
-export function variablesDigest(env: readonly string[], caller: Variables): string {
-  if (env.length === 0) return '';
+/** `declared` may throw, and so may a value: then no recorded digest is equal. */
+export function variablesDigest(declared: () => readonly DeclaredVariable[], caller: Variables): string {
   try {
-    const keyed = keyedEnvironment(variablesOf(env, caller), caller);
-    return digestOf(Buffer.from(JSON.stringify(keyed))).hash;
+    const variables = declared();
+    if (variables.length === 0) return '';
+    return digestOf(Buffer.from(JSON.stringify(keyedEnvironment(variables, caller)))).hash;
   } catch {
     return 'refused';
   }

@@ -98,7 +98,6 @@ const LATE_AGAINST_ORDER: readonly string[] = [
   'client/run/caches.ts -> client/snapshots',
   'client/run/run.ts -> client/snapshots/checkpoint',
   'client/run/run.ts -> client/snapshots/state',
-  'client/up-to-date/run-with-caches.ts -> client/graph',
 ];
 
 /** All that the core may take from Node: it does no I/O, starts nothing and reads no clock. */

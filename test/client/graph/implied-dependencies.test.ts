@@ -17,7 +17,7 @@ afterEach(() => shop.remove());
 const config = (steps: unknown, more: object = {}) =>
   shop.write('assay.json', JSON.stringify({ steps, ...more }));
 const run = (...args: string[]) => runSteps(shop, args);
-const open = () => openWorkspace(shop.workspace, join(shop.store, 'client', 'graph'), {});
+const open = () => openWorkspace(shop.workspace, shop.store, {});
 const dependsOn = async (id: string) => (await open()).steps.get(id)?.dependsOn;
 const text = (path: string) => readFileSync(join(shop.workspace, path), 'utf8');
 

@@ -1,4 +1,4 @@
-// The recorded state of a graph. G1 to G7 are the invariants at the top of client/up-to-date/graph-state.ts.
+// The recorded state of a graph. G1 to G9 are the invariants at the top of client/up-to-date/graph-state.ts.
 import {
   chmodSync,
   mkdirSync,

@@ -36,13 +36,12 @@ afterEach(() => shop.remove());
 /** Whether the step is recorded. `meanwhile`: after its facts and its tool were looked at for another step. */
 async function isRecorded(meanwhile: () => void): Promise<boolean> {
   const caller = { PATH: `${join(shop.folder, 'bin')}:${process.env.PATH}` };
-  const states = join(shop.store, 'states');
   let skewMs = 0;
   const now = () => Date.now() + skewMs;
-  const opened = await openWorkspace(shop.workspace, states, caller);
+  const opened = await openWorkspace(shop.workspace, shop.store, caller);
   const step = opened.steps.get('build');
   if (!step) throw new Error('there is no step');
-  const recorder = new StateRecorder({ ...opened, folder: states, caller });
+  const recorder = new StateRecorder({ ...opened, storeFolder: shop.store, caller });
   const systemFiles = new SystemFileMemo(now);
   const { workspace, store: storeFolder } = shop;
   const cache = openCache({ storeFolder, workspace, now, report() {}, skipsScanMemo: true, systemFiles });
@@ -71,8 +70,8 @@ async function isRecorded(meanwhile: () => void): Promise<boolean> {
   cache.inPlace.record(action, hit, beganAt);
   recorder.record(step, asked, action, cache, beganAt);
   recorder.save();
-  const { state } = await openWorkspace(shop.workspace, states, caller);
-  return state?.lookup(step, undefined) !== undefined;
+  const { state } = await openWorkspace(shop.workspace, shop.store, caller);
+  return state?.lookup({ id: step.id, variables: () => '' }) !== undefined;
 }
 
 test('a step whose facts are older than the run is recorded', async () => {

@@ -1,10 +1,11 @@
-// The recorded state of one action. A1 to A5 are the invariants at the top of
-// client/up-to-date/action-state.ts.
+// The recorded state of a single run, a graph of one step. G1 to G9 are the invariants at the top of
+// client/up-to-date/graph-state.ts.
 import {
   chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   utimesSync,
@@ -13,6 +14,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
+import { runSteps } from '../../rig/graph.ts';
 import { describeTree } from '../../rig/tree.ts';
 import { settled } from '../../rig/waiting.ts';
 
@@ -44,11 +46,11 @@ async function buildTwice() {
 }
 
 /** Hides the store but not the client folder. */
-const states = () => join(shop.store, 'client', 'actions');
+const states = () => join(shop.store, 'client', 'graph');
 const hideStore = () => renameSync(join(shop.store, 'v5'), join(shop.folder, 'hidden'));
 
 describe('an action that is up to date', () => {
-  test('needs no store and replays the log (A1)', async () => {
+  test('needs no store and replays the log (G1)', async () => {
     expect((await buildTwice()).summary).toMatchObject({ outcome: 'hit-local', outputsWritten: 0 });
     const made = describeTree(shop.workspace);
     hideStore();
@@ -56,6 +58,21 @@ describe('an action that is up to date', () => {
     expect(third.summary).toMatchObject({ outcome: 'hit-local', outputsWritten: 0, exitCode: 0 });
     expect(third.stdout).toBe('made\n');
     expect(describeTree(shop.workspace)).toEqual(made);
+  });
+
+  test('replays a failure with its exit code', async () => {
+    shop.script('make.sh', 'mkdir out', 'exit 7');
+    const flags = ['--cache-failures', '--input', 'make.sh', '--output', 'out'];
+    const made = () => shop.run([...flags, '--', './make.sh']);
+    await made();
+    await settled(path('out'));
+    await made();
+    hideStore();
+    expect((await made()).summary).toMatchObject({
+      outcome: 'hit-local',
+      reason: 'found in place',
+      exitCode: 7,
+    });
   });
 });
 
@@ -68,7 +85,7 @@ describe('an action is looked up again', () => {
     ['if an output has one more folder', () => mkdirSync(path('out/deep/empty/more'))],
     ['if a link of an output is gone', () => rmSync(path('out/link'))],
     ['if the whole output is gone', () => rmSync(path('out'), { recursive: true })],
-  ])('%s, and its outputs are restored (A1)', async (_, damage) => {
+  ])('%s, and its outputs are restored (G1)', async (_, damage) => {
     await buildTwice();
     const made = describeTree(shop.workspace);
     damage();
@@ -76,13 +93,13 @@ describe('an action is looked up again', () => {
     expect(describeTree(shop.workspace)).toEqual(made);
   });
 
-  test('if an input changed (A1)', async () => {
+  test('if an input changed (G1)', async () => {
     await buildTwice();
     shop.write('in.txt', 'another input');
     expect((await build()).summary.outcome).toBe('miss');
   });
 
-  test('if a declared variable has another value (A1)', async () => {
+  test('if a declared variable has another value (G1)', async () => {
     const made = (mode: string) =>
       shop.run(
         ['--input', 'make.sh', '--input', 'in.txt', '--env', 'MODE', '--output', 'out', '--', './make.sh'],
@@ -98,7 +115,23 @@ describe('an action is looked up again', () => {
     expect((await made('two')).summary.outcome).toBe('miss');
   });
 
-  test('if only a tool changed (A1)', async () => {
+  test.each<[string, string[], Record<string, string>, Record<string, string>]>([
+    ['a variable appears that a pattern matches', ['--env', 'X_*'], {}, { X_NEW: '1' }],
+    // The later declaration counts.
+    ['the value of a variable changed', ['--env', 'V=1', '--env', 'V'], { V: 'one' }, { V: 'two' }],
+  ])('if %s (G1)', async (_, variables, before, after) => {
+    const inputs = ['--input', 'make.sh', '--input', 'in.txt', ...variables];
+    const made = (env: Record<string, string>) =>
+      shop.run([...inputs, '--output', 'out', '--', './make.sh'], { env });
+    await made(before);
+    await settled(path('out'));
+    await made(before);
+    hideStore();
+    expect((await made(before)).summary.reason).toBe('found in place');
+    expect((await made(after)).summary.outcome).toBe('miss');
+  });
+
+  test('if only a tool changed (G1)', async () => {
     const tools = shop.another('tools');
     shop.write('helper', '#!/bin/sh\necho one\n', 0o755, tools);
     const made = () =>
@@ -117,7 +150,7 @@ describe('an action is looked up again', () => {
     expect((await made()).summary.outcome).toBe('miss');
   });
 
-  test('if the state file is torn or foreign (A5)', async () => {
+  test('if the state file is torn or foreign (G7)', async () => {
     await buildTwice();
     hideStore();
     for (const name of readdirSync(states())) writeFileSync(join(states(), name), 'not a state file');
@@ -125,10 +158,31 @@ describe('an action is looked up again', () => {
   });
 });
 
+test('a state file of another graph gives no state (G7)', async () => {
+  const step = { command: 'cat in.txt > built', inputs: ['in.txt'], outputs: ['built'] };
+  shop.write('assay.json', JSON.stringify({ steps: { step } }));
+  await settled(path('assay.json'));
+  await buildTwice();
+  const ofAction = readdirSync(states());
+  const run = () => runSteps(shop, ['step']);
+  await run();
+  await settled(path('built'));
+  await run();
+  expect((await run()).ends.step?.reason).toBe('found in place');
+  const ofSteps = readdirSync(states()).filter((name) => !ofAction.includes(name));
+  const [action, steps] = [ofAction, ofSteps].map(([name = '']) => join(states(), name));
+  if (!action || !steps) throw new Error('there are not two states');
+  const [actionState, stepsState] = [readFileSync(action), readFileSync(steps)];
+  writeFileSync(steps, actionState);
+  expect((await run()).ends.step?.reason).toBe('found in the local store');
+  writeFileSync(action, stepsState);
+  expect((await build()).summary.reason).toBe('found in the local store');
+});
+
 describe('an action is not recorded', () => {
   const recorded = () => (existsSync(states()) ? readdirSync(states()) : []);
 
-  test('before its outputs were found in place (A2)', async () => {
+  test('before its outputs were found in place (G8)', async () => {
     await build();
     expect(recorded()).toEqual([]);
     await settled(path('out'));
@@ -136,7 +190,7 @@ describe('an action is not recorded', () => {
     expect(recorded()).toHaveLength(1);
   });
 
-  test('while the stats of an input are not settled (A3)', async () => {
+  test('while the stats of an input are not settled (G2)', async () => {
     const future = new Date(Date.now() + 3_600_000);
     utimesSync(path('in.txt'), future, future);
     expect((await buildTwice()).summary.outcome).toBe('hit-local');
@@ -146,7 +200,7 @@ describe('an action is not recorded', () => {
   test.each([
     ['a variable that looks secret', ['--env', 'MY_TOKEN=secret']],
     ['a declared PATH', ['--env', 'PATH']],
-  ])('with %s (A4)', async (_, flags) => {
+  ])('with %s (G9)', async (_, flags) => {
     const inputs = ['--input', 'in.txt', '--input', 'make.sh'];
     const made = () => shop.run([...inputs, ...flags, '--output', 'out', '--', './make.sh']);
     await made();
@@ -155,7 +209,7 @@ describe('an action is not recorded', () => {
     expect(recorded()).toEqual([]);
   });
 
-  test('with a link to something that is not declared (A4)', async () => {
+  test('with a link to something that is not declared (G9)', async () => {
     shop.write('undeclared.txt', 'undeclared');
     shop.link('link.txt', 'undeclared.txt');
     const inputs = ['--input', 'in.txt', '--input', 'make.sh', '--input', 'link.txt'];

@@ -1,0 +1,102 @@
+// The state of a step that was found in place: all that decided it, as the next run compares it.
+// It exists only if invariants G2, G8 and G9 of graph-state.ts hold.
+import { lstatSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Hash } from '../../core/digest.ts';
+import type { EvidenceStatus } from '../../core/evidence.ts';
+import { expandPatterns } from '../action/declared-variables.ts';
+import { looksSecret, type Variables } from '../action/environment.ts';
+import { allSettled } from '../files/settled.ts';
+import { rowOf, type StatRow } from '../files/stat-table.ts';
+import type { Cache } from '../run/caches.ts';
+import type { KeyedAction } from '../run/key.ts';
+import type { Log } from '../run/log.ts';
+import { type ToolStamp, toolStamps } from '../tools/tool-stamp.ts';
+import type { PathStats } from './absent-paths.ts';
+
+/** The recorded state of one step. */
+export interface StepState {
+  readonly key: Hash;
+  /**
+   * The key under which the result is stored, and the digest of the result: after an eviction it may be
+   * another.
+   */
+  readonly address: Hash;
+  readonly result: Hash;
+  readonly exitCode: number;
+  readonly commandMs: number;
+  readonly status: EvidenceStatus;
+  readonly log: Log;
+  /** A HitReceipt as JSON: most runs do not need it. */
+  readonly receipt: string;
+  /** All that the step declares except the values of its variables: a digest, or the text itself. */
+  readonly definition: string;
+  /** A digest, because the values may be secret. */
+  readonly variables: string;
+  /** The step hash in the history. Only a single run needs it. */
+  readonly step?: Hash;
+  readonly tools: readonly ToolStamp[];
+  /** The paths that the result depends on. */
+  readonly inputs: PathStats;
+  readonly outputs: ReadonlyMap<string, StatRow>;
+}
+
+/** How the programs of a step are searched. */
+export interface ProgramSearch {
+  /** The programs beside the command's own. */
+  readonly tools: readonly string[];
+  /** The variables with the PATH that they are searched on. */
+  readonly caller: Variables;
+  /** Folders in the workspace that are on this PATH if they exist. */
+  readonly folders: readonly string[];
+}
+
+/** Undefined if the step must not be recorded. `beganAt`: the clock before its first lstat. */
+export function stepStateOf(
+  action: KeyedAction,
+  cache: Cache,
+  { tools, caller, folders }: ProgramSearch,
+  beganAt: number,
+): Omit<StepState, 'definition' | 'variables'> | undefined {
+  const { request, inputs, key } = action;
+  const names = expandPatterns(request.variables, caller).map(({ name }) => name);
+  if (inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return undefined;
+  const found = cache.inPlace.of(action);
+  if (!found) return undefined;
+  const { outputs, address, result, hit } = found;
+  const rows = new Map([...inputs.statRows(), ...found.rows]);
+  const traversed = new Set([...inputs.existenceOnly()].filter((name) => !found.rows.has(name)));
+  for (const folder of folders) recordFolder(folder, request.workspace, rows);
+  if (!allSettled([...rows.values(), ...outputs.values()], beganAt)) return undefined;
+  if (!action.tools.every((tool) => allSettled(tool.rows, cache.tools.resolvedAt(tool) ?? beganAt)))
+    return undefined;
+  // The state of a path outside the workspace may have been read for an earlier step: these stats are younger.
+  const outside = [...rows].flatMap(([name, row]) => (name.startsWith('/') ? [row] : []));
+  if (!allSettled(outside, Math.min(beganAt, cache.systemFiles?.since ?? beganAt))) return undefined;
+  return {
+    key: key.hash,
+    address,
+    result,
+    exitCode: hit.exitCode,
+    commandMs: hit.commandMs,
+    status: hit.status,
+    log: hit.log,
+    receipt: hit.receipt ? JSON.stringify(hit.receipt) : '',
+    tools: toolStamps(tools, action, caller.PATH ?? ''),
+    inputs: { rows, traversed },
+    outputs,
+  };
+}
+
+/**
+ * If the folder is absent, records its absent parents too, so that one existing folder can stand for all of
+ * them.
+ */
+function recordFolder(folder: string, root: string, rows: Map<string, StatRow>): void {
+  for (let at = folder; at !== '.' && !rows.has(at); at = dirname(at)) {
+    const stats = lstatSync(join(root, at), { throwIfNoEntry: false });
+    if (stats && at !== folder) return;
+    rows.set(at, rowOf(stats));
+    if (stats) return;
+  }
+}

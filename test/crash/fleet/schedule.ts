@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cable } from '../../rig/fleet/network.ts';
 import type { S3Fault, S3Proxy } from '../../rig/fleet/s3-proxy.ts';
 import type { Link } from '../../rig/fleet/tcp-proxy.ts';
-import type { Random } from '../../rig/random.ts';
+import { Random } from '../../rig/random.ts';
 import type { ClockError, FleetNode } from './fleet-node.ts';
 import type { Event } from './history.ts';
 import type { BlobSpec, Operation } from './operations.ts';
@@ -38,17 +38,25 @@ export interface Fleet {
   dropConnections(): Promise<void>;
 }
 
-export async function runSchedule(fleet: Fleet, random: Random, number: number): Promise<Event[]> {
+export interface Happened {
+  readonly events: readonly Event[];
+  /** The names of the faults. */
+  readonly faults: readonly string[];
+}
+
+export async function runSchedule(fleet: Fleet, random: Random, number: number): Promise<Happened> {
   const blobs = Array.from({ length: 4 }, (_, at) => ({
     seed: number * 100 + at + 1,
     size: random.pick(SIZES),
   }));
   const events: Event[] = [];
   const lies = fleet.nodes.map(() => 0);
-  const clients = Array.from({ length: CLIENTS }, async () => {
+  // Each client and each fault has numbers of its own. So what they do depends on the seed alone, and not on who is first.
+  const own = () => new Random(random.below(2 ** 31));
+  const clients = Array.from({ length: CLIENTS }, own).map(async (choice) => {
     for (let done = 0; done < OPERATIONS; done++) {
-      const node = random.below(fleet.nodes.length);
-      const operation = randomOperation(random, blobs, number);
+      const node = choice.below(fleet.nodes.length);
+      const operation = randomOperation(choice, blobs, number);
       const liesBefore = lies[node];
       const start = performance.now();
       const answer = await fleet.nodes[node]?.ask(operation);
@@ -57,10 +65,13 @@ export async function runSchedule(fleet: Fleet, random: Random, number: number):
       if (answer) events.push({ operation, answer, start, end, node, wasLiedTo: lies[node] !== liesBefore });
     }
   });
-  const faults = injectFaults(fleet, random, lies);
-  await Promise.all([...clients, faults]);
+  // One fault, and in half of the schedules a second one beside it.
+  const injected = Array.from({ length: 1 + random.below(2) }, own).map((choice) =>
+    injectFault(fleet, choice, lies),
+  );
+  const [faults] = await Promise.all([Promise.all(injected), ...clients]);
   for (const node of fleet.nodes) node.heal();
-  return events;
+  return { events, faults };
 }
 
 function randomOperation(random: Random, blobs: readonly BlobSpec[], number: number): Operation {
@@ -87,17 +98,11 @@ function randomOperation(random: Random, blobs: readonly BlobSpec[], number: num
   }
 }
 
-/** One fault, and in half of the schedules a second one beside it. */
-async function injectFaults(fleet: Fleet, random: Random, lies: number[]): Promise<void> {
-  const first = injectFault(fleet, random, lies);
-  const second = random.below(2) === 0 ? injectFault(fleet, random, lies) : undefined;
-  await Promise.all([first, second]);
-}
-
-async function injectFault(fleet: Fleet, random: Random, lies: number[]): Promise<void> {
+/** Returns the name of the fault. */
+async function injectFault(fleet: Fleet, random: Random, lies: number[]): Promise<string> {
   const at = random.below(fleet.nodes.length);
   const node = fleet.nodes[at];
-  if (!node) return;
+  if (!node) return 'none';
   await sleep(random.below(300));
   const lastsMs = 100 + random.below(700);
   const kind = random.below(40);
@@ -105,20 +110,46 @@ async function injectFault(fleet: Fleet, random: Random, lies: number[]): Promis
     const wake = node.pause();
     await sleep(fleet.leaseMs * 1.5);
     wake();
-  } else if (kind < 10) await node.restart(random.pick(CLOCKS));
-  else if (kind < 12) await fleet.dropConnections();
-  else if (kind < 17) {
-    node.postgres.link = random.pick(LINKS);
+    return 'SIGSTOP beyond a lease';
+  }
+  if (kind < 10) {
+    const clock = random.pick(CLOCKS);
+    await node.restart(clock);
+    return clock === '+0' ? 'SIGKILL' : `SIGKILL, then a clock of ${clock}`;
+  }
+  if (kind < 12) {
+    await fleet.dropConnections();
+    return 'connections to PostgreSQL dropped';
+  }
+  if (kind < 17) {
+    const link = random.pick(LINKS);
+    node.postgres.link = link;
     await sleep(lastsMs);
     node.postgres.link = 'open';
-  } else if (kind < 24) {
-    node.cable = random.pick(CABLES);
+    return `link to PostgreSQL ${link}`;
+  }
+  if (kind < 24) {
+    const cable = random.pick(CABLES);
+    node.cable = cable;
     await sleep(lastsMs);
     node.cable = 'whole';
-  } else if (kind < 26) node.rotTier();
-  else if (kind < 28) denyObjects(fleet, at, lies);
-  else if (kind < 30) await denyBucket(fleet, at, lies, lastsMs);
-  else failRequests(node, random.pick(S3_FAULTS), 1 + random.below(4));
+    return `cable ${cable}`;
+  }
+  if (kind < 26) {
+    node.rotTier();
+    return 'tier rotten';
+  }
+  if (kind < 28) {
+    denyObjects(fleet, at, lies);
+    return 'S3 denies objects';
+  }
+  if (kind < 30) {
+    await denyBucket(fleet, at, lies, lastsMs);
+    return 'S3 denies all, with the canary';
+  }
+  const fault = random.pick(S3_FAULTS);
+  failRequests(node, fault, 1 + random.below(4));
+  return `S3 ${fault}`;
 }
 
 /** From now on, the bucket denies each object once. */

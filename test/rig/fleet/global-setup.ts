@@ -1,5 +1,7 @@
 // The global set-up of vitest for services.ts: names the folder of the shared PostgreSQL and radosgw, and
 // stops and removes them after the run. It starts nothing: a run without a test of the fleet costs nothing.
+// With ASSAY_TEST_FLEET=DIR set, the run uses what scripts/fleet-up.sh started there, and leaves it running: for a long
+// soak in several parts.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,6 +11,7 @@ const PREFIX = 'assay-test-fleet-';
 const DOWN = join(import.meta.dirname, '../../../scripts/fleet-down.sh');
 
 export default function setUp(): () => void {
+  if (process.env.ASSAY_TEST_FLEET !== undefined) return () => {};
   removeLeftovers();
   const folder = join(tmpdir(), `${PREFIX}${process.pid}`);
   process.env.ASSAY_TEST_FLEET = folder;

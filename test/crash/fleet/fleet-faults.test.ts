@@ -5,9 +5,10 @@ import { digestOf } from '../../../core/digest.ts';
 import { openS3Objects } from '../../../store/fleet/s3/s3-objects.ts';
 import { readS3Settings } from '../../../store/fleet/s3/settings.ts';
 import { STORE } from '../../../store/limits.ts';
+import { OwnPostgres } from '../../rig/fleet/own-postgres.ts';
 import { Random } from '../../rig/random.ts';
 import { soak } from '../../rig/soak.ts';
-import { createDatabase, type TestDatabase } from '../../store/fleet/index-database.ts';
+import { createDatabase, END_OTHERS, type TestDatabase } from '../../store/fleet/index-database.ts';
 import { FleetNode } from './fleet-node.ts';
 import { type Event, violationsOf } from './history.ts';
 import { type BlobSpec, bytesOf } from './operations.ts';
@@ -20,13 +21,16 @@ const SCHEDULES = soak(1000, 4);
 const LEASE_MS = 4000;
 const TICK_MS = LEASE_MS / STORE.leaseTicks;
 
+let postgres: OwnPostgres;
 let database: TestDatabase;
 let nodes: FleetNode[];
 let fleet: Fleet;
 const events: Event[] = [];
 
 beforeAll(async () => {
-  database = await createDatabase(LEASE_MS);
+  postgres = await OwnPostgres.start();
+  database = await createDatabase(LEASE_MS, postgres.url);
+  let crashed = Promise.resolve();
   nodes = await Promise.all([FleetNode.start(database.environment), FleetNode.start(database.environment)]);
   fleet = {
     nodes,
@@ -34,15 +38,19 @@ beforeAll(async () => {
     canary: String((await database.query('SELECT name::text FROM assay.canary'))[0]?.name),
     denied: new Set(),
     async dropConnections() {
-      await database.query(
-        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-      );
+      await crashed;
+      await database.query(END_OTHERS);
+    },
+    crashPostgres() {
+      crashed = crashed.then(() => postgres.crash()).then(() => postgres.restart());
+      return crashed;
     },
   };
 }, 120_000);
 afterAll(async () => {
   await Promise.all(nodes.map((node) => node.stop()));
   await database.close();
+  await postgres.stop();
 });
 
 it(`gives no answer that a correct fleet can’t give, in ${SCHEDULES} schedules from seed ${SEED}`, async () => {

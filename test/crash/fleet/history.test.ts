@@ -1,5 +1,6 @@
 // The rules of history.ts find what they are for.
 import { expect, it } from 'vitest';
+import { addressOf } from '../../store/content.ts';
 import { type Event, violationsOf } from './history.ts';
 import type { Answer, Operation } from './operations.ts';
 
@@ -12,6 +13,16 @@ const stored = (which: typeof blob): [Operation, Answer] => [
   { kind: 'put-result', key: 'k', blobs: [which] },
   { kind: 'outcome', outcome: 'stored' },
 ];
+
+const putLabel = (key: string): [Operation, Answer] => [
+  { kind: 'put-label', label: 'l', key },
+  { kind: 'outcome', outcome: 'stored' },
+];
+const label = (key: string): [Operation, Answer] => [
+  { kind: 'get-label', label: 'l' },
+  { kind: 'label', key: addressOf(key).key },
+];
+const noLabel: [Operation, Answer] = [{ kind: 'get-label', label: 'l' }, { kind: 'miss' }];
 
 /** Each operation takes 10 ms. */
 function at(start: number, [operation, answer]: [Operation, Answer], wasLiedTo = false): Event {
@@ -70,6 +81,17 @@ it.each<[string, Event[]]>([
     'refused although every blob is leased',
     [at(0, put), at(20, [{ kind: 'put-result', key: 'k', blobs: [blob] }, error('ASSAY_RESULT_INCOMPLETE')])],
   ],
+  ['a label that nobody put', [at(0, label('k'))]],
+  ['a label has moved', [at(0, putLabel('k')), at(20, label('k')), at(40, putLabel('other'))]],
+  ['a label has moved', [at(0, stored(blob)), at(20, putLabel('k')), at(40, noLabel)]],
+  [
+    'a label has moved',
+    [at(0, putLabel('k')), at(0, putLabel('other')), at(20, label('k')), at(40, label('other'))],
+  ],
+  [
+    'lost within its lease',
+    [at(0, putLabel('k')), at(20, label('k')), at(40, [{ kind: 'get-result', key: 'k' }, { kind: 'miss' }])],
+  ],
   ['two bodies', [at(0, stored(blob)), at(20, stored(other))]],
 ])('finds «%s»', (found, events) => {
   expect(violationsOf(events, LEASE_MS)).toEqual([expect.stringContaining(found)]);
@@ -87,6 +109,12 @@ it('finds nothing in what a correct fleet may answer', () => {
     at(20, [{ kind: 'put-result', key: 'k', blobs: [blob, other] }, error('ASSAY_RESULT_INCOMPLETE')]),
     at(30, stored(blob)),
     at(1500, stored(other)),
+    // Its result may be none yet, or no longer. Then another key may take it.
+    at(40, putLabel('absent')),
+    at(60, noLabel),
+    at(60, putLabel('k')),
+    at(80, label('k')),
+    at(1500, putLabel('absent')),
   ];
   expect(violationsOf(events, LEASE_MS)).toEqual([]);
 });

@@ -1,8 +1,8 @@
 // The history of a run: each operation with its answer and the times of both. The rules below find answers that no
 // correct fleet can give. They hold on a slow machine too: a slow answer only proves less.
-import { digestOf } from '../../../core/digest.ts';
+import { digestOf, type Hash } from '../../../core/digest.ts';
 import { sha256 } from '../../../core/sha256.ts';
-import { resultNaming } from '../../store/content.ts';
+import { addressOf, resultNaming } from '../../store/content.ts';
 import { type Answer, type BlobSpec, bytesOf, type Operation } from './operations.ts';
 
 export interface Event {
@@ -33,6 +33,7 @@ export function violationsOf(events: readonly Event[], leaseMs: number): string[
     ...brokenLeases(events, leaseMs),
     ...incompleteResults(events, leaseMs),
     ...secondBodies(events, leaseMs),
+    ...movedLabels(events, leaseMs),
   ];
 }
 
@@ -43,12 +44,15 @@ function wrongAnswers(event: Event): string[] {
   return [];
 }
 
-/** A blob is present only if a put of it had begun before the answer; so with a result. */
+/** A blob is present only if a put of it had begun before the answer; so with a result and with a label. */
 function unexplainedAnswers(event: Event, events: readonly Event[]): string[] {
   const earlier = events.filter(({ start }) => start < event.end);
   const unexplained = presentIn(event)
     .filter((blob) => !earlier.some(({ operation }) => putsBlob(operation, blob)))
     .map((blob) => `present without a put: ${blob.seed} in ${describe(event)}`);
+  const found = labelIn(event);
+  if (found && !earlier.some(({ operation }) => putsLabel(operation, found)))
+    return [`a label that nobody put: ${describe(event)}`];
   if (event.answer.kind !== 'result' || event.operation.kind !== 'get-result') return unexplained;
   const { key } = event.operation;
   const { body } = event.answer;
@@ -120,6 +124,53 @@ function secondBodies(events: readonly Event[], leaseMs: number): string[] {
   );
 }
 
+/**
+ * A label keeps its result while that is a hit: within the lease it is found, and no other key takes it. So the results
+ * of a label form a chain.
+ */
+function movedLabels(events: readonly Event[], leaseMs: number): string[] {
+  const leases = leasesOf(events);
+  return events.flatMap((event) => {
+    const named = labelIn(event) ?? labelPutBy(event);
+    if (!named) return [];
+    // A put leases nothing: the result must have had its lease before.
+    const until = labelIn(event)
+      ? event.start + leaseMs
+      : Math.max(
+          ...(leases.get(resultName(named.key)) ?? [])
+            .filter(({ end }) => end < event.start)
+            .map(({ start }) => start + leaseMs),
+        );
+    return events
+      .filter((later) => event.end < later.start && later.end < until && contradicts(later, named))
+      .map((later) => `a label has moved: ${describe(event)} and ${describe(later)}`);
+  });
+}
+
+interface NamedLabel {
+  readonly label: string;
+  readonly key: Hash;
+}
+
+function labelIn({ operation, answer }: Event): NamedLabel | undefined {
+  return operation.kind === 'get-label' && answer.kind === 'label'
+    ? { label: operation.label, key: answer.key }
+    : undefined;
+}
+
+function labelPutBy({ operation, answer }: Event): NamedLabel | undefined {
+  return operation.kind === 'put-label' && answer.kind === 'outcome' && answer.outcome === 'stored'
+    ? { label: operation.label, key: keyOf(operation.key) }
+    : undefined;
+}
+
+function contradicts(event: Event, { label, key }: NamedLabel): boolean {
+  const { operation, answer } = event;
+  if (operation.kind === 'get-label' && answer.kind === 'miss') return operation.label === label;
+  const other = labelIn(event) ?? labelPutBy(event);
+  return other !== undefined && other.label === label && other.key !== key;
+}
+
 function presentIn({ operation, answer }: Event): readonly BlobSpec[] {
   if (operation.kind === 'get' && answer.kind === 'hit') return [operation.blob];
   if (operation.kind === 'missing' && answer.kind === 'missing')
@@ -133,15 +184,16 @@ function leasedBy(event: Event): string[] {
   if ((operation.kind === 'put' || operation.kind === 'upload') && answer.kind === 'done')
     return [blobName(operation.blob)];
   if (operation.kind === 'put-result' && answer.kind === 'outcome' && answer.outcome === 'stored')
-    return [resultName(operation.key), ...operation.blobs.map(blobName)];
-  if (operation.kind === 'get-result' && answer.kind === 'result') return [resultName(operation.key)];
+    return [resultName(keyOf(operation.key)), ...operation.blobs.map(blobName)];
+  if (operation.kind === 'get-result' && answer.kind === 'result') return [resultName(keyOf(operation.key))];
+  if (answer.kind === 'label') return [resultName(answer.key)];
   return blobs.map(blobName);
 }
 
 function lackedBy({ operation, answer, wasLiedTo }: Event): string[] {
   const isLost = answer.kind === 'error' && answer.code === 'ASSAY_NOT_FOUND' && !wasLiedTo;
   if (operation.kind === 'get' && (answer.kind === 'miss' || isLost)) return [blobName(operation.blob)];
-  if (operation.kind === 'get-result' && answer.kind === 'miss') return [resultName(operation.key)];
+  if (operation.kind === 'get-result' && answer.kind === 'miss') return [resultName(keyOf(operation.key))];
   if (operation.kind === 'missing' && answer.kind === 'missing')
     return answer.absent.flatMap((at) => operation.blobs.slice(at, at + 1).map(blobName));
   return [];
@@ -151,11 +203,19 @@ function putsBlob(operation: Operation, blob: BlobSpec): boolean {
   return (operation.kind === 'put' || operation.kind === 'upload') && operation.blob.seed === blob.seed;
 }
 
+function putsLabel(operation: Operation, { label, key }: NamedLabel): boolean {
+  return operation.kind === 'put-label' && operation.label === label && keyOf(operation.key) === key;
+}
+
+function keyOf(key: string): Hash {
+  return addressOf(key).key;
+}
+
 function blobName({ seed }: BlobSpec): string {
   return `blob ${seed}`;
 }
 
-function resultName(key: string): string {
+function resultName(key: Hash): string {
   return `result ${key}`;
 }
 

@@ -1,6 +1,7 @@
 // A node of a fleet as a process: it answers the operations that arrive as messages, many at once.
 import { type Digest, digestOf } from '../../../core/digest.ts';
 import { AssayError, messageOf } from '../../../core/errors.ts';
+import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import { sha256 } from '../../../core/sha256.ts';
 import { type FleetEngine, openFleetEngine } from '../../../store/fleet/engine.ts';
 import { openS3Objects } from '../../../store/fleet/s3/s3-objects.ts';
@@ -78,6 +79,17 @@ async function answerTo(operation: Operation): Promise<Answer> {
     case 'get-result': {
       const found = await store.results.get(addressOf(operation.key));
       return found ? { kind: 'result', body: sha256(found.bytes) } : { kind: 'miss' };
+    }
+    case 'put-label': {
+      const { namespace, key } = addressOf(operation.key);
+      return {
+        kind: 'outcome',
+        outcome: await store.labels.put({ namespace, label: operation.label }, key),
+      };
+    }
+    case 'get-label': {
+      const found = await store.labels.newest(DEFAULT_NAMESPACE, [], operation.label);
+      return found ? { kind: 'label', key: found.key } : { kind: 'miss' };
     }
     case 'maintain':
       await engine.janitor.run();

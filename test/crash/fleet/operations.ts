@@ -1,4 +1,5 @@
 // What the processes of the fleet's fault test ask of a node, and what it answers.
+import type { Hash } from '../../../core/digest.ts';
 import { noise } from '../../rig/random.ts';
 
 /** A blob is its seed and its size, so that no bytes travel between the test and a node. */
@@ -19,6 +20,9 @@ export type Operation =
   | { readonly kind: 'missing'; readonly blobs: readonly BlobSpec[] }
   | { readonly kind: 'put-result'; readonly key: string; readonly blobs: readonly BlobSpec[] }
   | { readonly kind: 'get-result'; readonly key: string }
+  /** A label for the result of a key. */
+  | { readonly kind: 'put-label'; readonly label: string; readonly key: string }
+  | { readonly kind: 'get-label'; readonly label: string }
   /** Eviction and janitor. */
   | { readonly kind: 'maintain' };
 
@@ -28,10 +32,12 @@ export type Answer =
   | { readonly kind: 'hit'; readonly isRight: boolean }
   /** Positions in the question. */
   | { readonly kind: 'missing'; readonly absent: readonly number[] }
-  /** `stored`, `unchanged` or `diverged`. */
+  /** Of a result: `stored`, `unchanged` or `diverged`. Of a label: `stored` or `taken`. */
   | { readonly kind: 'outcome'; readonly outcome: string }
   /** The SHA-256 of a result. */
   | { readonly kind: 'result'; readonly body: string }
+  /** The key that a label names. */
+  | { readonly kind: 'label'; readonly key: Hash }
   | { readonly kind: 'error'; readonly code: string; readonly message: string }
   /** The process was killed. */
   | { readonly kind: 'killed' };

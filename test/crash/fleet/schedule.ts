@@ -9,7 +9,7 @@ import type { Event } from './history.ts';
 import type { BlobSpec, Operation } from './operations.ts';
 
 const CLIENTS = 4;
-const OPERATIONS = 8;
+const OPERATIONS = 10;
 /** A client that got an error does not spend all its operations while the fault lasts. */
 const ERROR_PAUSE_MS = 150;
 /** Small blobs lie in PostgreSQL, large ones in the bucket, the largest in two chunks. */
@@ -34,8 +34,10 @@ export interface Fleet {
   readonly canary: string;
   /** Objects of which the bucket has denied that they are there. By a second fault they could count as lost. */
   readonly denied: Set<string>;
-  /** The connections of all nodes to PostgreSQL end, as when it restarts. */
+  /** The connections of all nodes to PostgreSQL end. */
   dropConnections(): Promise<void>;
+  /** All processes of PostgreSQL end at once, and it is started again. */
+  crashPostgres(): Promise<void>;
 }
 
 export interface Happened {
@@ -77,7 +79,7 @@ export async function runSchedule(fleet: Fleet, random: Random, number: number):
 function randomOperation(random: Random, blobs: readonly BlobSpec[], number: number): Operation {
   const blob = random.pick(blobs);
   const key = `${number}-${random.below(2)}`;
-  switch (random.below(10)) {
+  switch (random.below(14)) {
     case 0:
     case 1:
     case 2:
@@ -90,9 +92,15 @@ function randomOperation(random: Random, blobs: readonly BlobSpec[], number: num
     case 6:
       return { kind: 'missing', blobs: random.shuffled(blobs) };
     case 7:
-      return { kind: 'put-result', key, blobs: random.shuffled(blobs).slice(0, 1 + random.below(2)) };
     case 8:
+      return { kind: 'put-result', key, blobs: random.shuffled(blobs).slice(0, 1 + random.below(2)) };
+    case 9:
       return { kind: 'get-result', key };
+    case 10:
+      return { kind: 'put-label', label: `${number}`, key };
+    case 11:
+    case 12:
+      return { kind: 'get-label', label: `${number}` };
     default:
       return { kind: 'maintain' };
   }
@@ -117,9 +125,13 @@ async function injectFault(fleet: Fleet, random: Random, lies: number[]): Promis
     await node.restart(clock);
     return clock === '+0' ? 'SIGKILL' : `SIGKILL, then a clock of ${clock}`;
   }
-  if (kind < 12) {
+  if (kind === 10) {
     await fleet.dropConnections();
     return 'connections to PostgreSQL dropped';
+  }
+  if (kind === 11) {
+    await fleet.crashPostgres();
+    return 'PostgreSQL crashes';
   }
   if (kind < 17) {
     const link = random.pick(LINKS);

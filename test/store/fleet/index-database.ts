@@ -36,12 +36,15 @@ export interface TestDatabase {
   close(): Promise<void>;
 }
 
-export async function createDatabase(leaseMs?: number): Promise<TestDatabase> {
-  const environment = await freshFleet();
-  const url = environment.ASSAY_INDEX;
+/** `index`: a PostgreSQL of the test's own, instead of the shared one. */
+export async function createDatabase(leaseMs?: number, index?: string): Promise<TestDatabase> {
+  const shared = await freshFleet();
+  const url = index ?? shared.ASSAY_INDEX;
+  const environment = { ...shared, ASSAY_INDEX: url };
   await migrate(url, leaseMs);
-  const client = new pg.Client(url);
-  await client.connect();
+  // One connection, and another one after PostgreSQL has crashed.
+  const client = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 });
+  client.on('error', () => {});
   return {
     environment,
     url,

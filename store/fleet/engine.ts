@@ -20,6 +20,7 @@ import { checkVersion } from './schema.ts';
 import { type CopyLimits, type ReadCounts, SharedReads, type Tier } from './shared-reads.ts';
 import { SharedSecret } from './shared-secret.ts';
 import { TenantNumbers } from './tenants.ts';
+import { UploadRows } from './upload-rows.ts';
 import { FleetUploads } from './uploads.ts';
 
 export interface FleetEngineOptions {
@@ -110,7 +111,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
   const eviction = new FleetEviction(database);
   const janitor = new Janitor({ database, bucket, clock, objectRows, eviction, maxBytes, onEvent });
   const uploads = new FleetUploads({
-    database,
+    rows: new UploadRows(database),
     bucket,
     blobs,
     tenants,

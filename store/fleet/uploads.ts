@@ -3,116 +3,31 @@
 //
 // Invariants:
 // U1 `committed` counts only bytes that are durable, in rows or in objects. A crash costs at most one segment.
-// U2 Each append takes the upload over by a new `owner`. A part of an earlier owner, here or on another node, can't
-//    be recorded any more and fails with ASSAY_BAD_OFFSET. Owners are random: a sequence could give a number twice
-//    after a failover to a standby that lacks the tail.
+// U2 Each append takes the upload over (upload-rows.ts). A part of an earlier owner, here or on another node, can't
+//    be recorded any more and fails with ASSAY_BAD_OFFSET.
 // U3 A finished upload enters like any other put. If this node has hashed all of it, and its objects are large
 //    enough, they become the blob's. Otherwise the parts are read, checked and written again as one object.
 // U4 The objects of a dropped upload are condemned in the statement that drops it.
-import { randomInt } from 'node:crypto';
-import type { Digest, Hash } from '../../core/digest.ts';
+import type { Digest } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
 import { decodeChecksums, loadChecksum } from '../shared/checksum.ts';
 import { refuseExcess, refuseMismatch } from '../shared/expected.ts';
 import { IncomingPart, superseded } from '../shared/incoming-part.ts';
 import { type Expected, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../store.ts';
-import { bytesOf, type FleetBlobs } from './blobs.ts';
+import type { FleetBlobs } from './blobs.ts';
 import type { Bucket } from './bucket.ts';
 import { ChunkChecksums, ContentHash } from './content-hash.ts';
-import type { Database, Statement } from './database.ts';
 import { readChunks, WrongChunk } from './object-reader.ts';
-import { CONDEMNED, type ObjectRows, PART, UPLOADING } from './object-rows.ts';
+import type { ObjectRows } from './object-rows.ts';
+import { PartPieces, type ReceivingUpload } from './part-pieces.ts';
 import { NOBODY, type TenantNumbers } from './tenants.ts';
-
-const FIND: Statement = {
-  name: 'upload find',
-  text: `
-    SELECT committed, encode(hash, 'hex') AS hash, size, owner FROM assay.upload
-    WHERE tenant = $1 AND id = $2`,
-};
-
-const BEGIN: Statement = {
-  name: 'upload begin',
-  text: `
-    INSERT INTO assay.upload (tenant, id, owner, hash, size, committed, tick)
-    SELECT $1, $2, $5, $3, $4, 0, tick FROM assay.clock
-    ON CONFLICT DO NOTHING RETURNING owner`,
-};
-
-const TAKE_OVER: Statement = {
-  name: 'upload take over',
-  text: `
-    UPDATE assay.upload u SET owner = $5, tick = c.tick FROM assay.clock c
-    WHERE tenant = $1 AND id = $2 AND owner = $3 AND committed = $4 RETURNING owner`,
-};
-
-/** `$3` owner, `$4` position, `$5` length, `$6` checksums, `$7` bytes, `$8` object. */
-const ADD_PART: Statement = {
-  name: 'upload add part',
-  text: `
-    WITH mine AS (
-        UPDATE assay.upload u SET committed = committed + $5, tick = c.tick FROM assay.clock c
-        WHERE tenant = $1 AND id = $2 AND owner = $3 AND committed = $4 RETURNING u.id
-      ),
-      kept AS (
-        UPDATE assay.object o SET state = ${PART} FROM mine
-        WHERE o.name = $8::uuid AND o.state = ${UPLOADING} RETURNING o.name
-      ),
-      part AS (
-        INSERT INTO assay.upload_part (tenant, id, position, length, checksums, bytes, object)
-        SELECT $1, $2, $4, $5, $6, $7, $8::uuid FROM mine
-      )
-    SELECT ($8::uuid IS NULL OR EXISTS (SELECT FROM kept)) AS "isKept" FROM mine`,
-};
-
-const DROP: Statement = {
-  name: 'upload drop',
-  text: `
-    WITH gone AS (DELETE FROM assay.upload WHERE tenant = $1 AND id = $2 AND owner = $3 RETURNING tenant, id),
-      parts AS (
-        SELECT p.object FROM assay.upload_part p, gone
-        WHERE p.tenant = gone.tenant AND p.id = gone.id AND p.object IS NOT NULL
-      ),
-      condemned AS (
-        UPDATE assay.object o SET state = ${CONDEMNED}, tick = c.tick FROM parts, assay.clock c
-        WHERE o.name = parts.object AND o.state = ${PART}
-      )
-    SELECT id FROM gone`,
-};
-
-const PARTS: Statement = {
-  name: 'upload parts',
-  text: `
-    SELECT p.position, p.length, p.checksums, p.bytes, p.object::text FROM assay.upload_part p
-    WHERE p.tenant = $1 AND p.id = $2 ORDER BY p.position`,
-};
-
-interface UploadRow {
-  readonly committed: number;
-  readonly hash: Hash | null;
-  readonly size: number | null;
-  readonly owner: number;
-}
-
-interface PartRow {
-  readonly position: number;
-  readonly length: number;
-  readonly checksums: Buffer;
-  readonly bytes: Buffer | null;
-  readonly object: string | null;
-}
+import type { PartRow, UploadKey, UploadRow, UploadRows } from './upload-rows.ts';
 
 /** An upload that this node owns now. */
-interface OwnedUpload {
-  readonly tenant: number;
+interface OwnedUpload extends UploadKey, ReceivingUpload {
   readonly tenantName: string | undefined;
-  readonly id: string;
-  readonly expected: Expected;
-  readonly owner: number;
   committed: number;
-  /** Of all bytes so far. Undefined if another node has received some of them. */
-  hash: ContentHash | undefined;
 }
 
 interface Ready {
@@ -121,7 +36,7 @@ interface Ready {
 }
 
 export interface FleetUploadsParts {
-  readonly database: Database;
+  readonly rows: UploadRows;
   readonly bucket: Bucket;
   readonly blobs: FleetBlobs;
   readonly tenants: TenantNumbers;
@@ -165,9 +80,7 @@ export class FleetUploads {
   }
 
   async #find(tenant: number, id: string): Promise<UploadRow | undefined> {
-    if (tenant === NOBODY) return undefined;
-    const [row] = await this.#parts.database.query<UploadRow>(FIND, [tenant, id]);
-    return row;
+    return tenant === NOBODY ? undefined : this.#parts.rows.find(tenant, id);
   }
 
   /** Only the newest part of an upload runs on this node: the connection of an older one is most likely gone. */
@@ -219,30 +132,18 @@ export class FleetUploads {
       if ((expected.size ?? 0) - offset > STORE.fleetInlineBytes) this.#parts.bucket.refuseIfAway();
       const ready = this.#takeReady(keyOf(id, tenantName), row);
       const hash = offset === 0 ? await ContentHash.create() : ready;
-      const [taken] = row
-        ? await this.#parts.database.query<{ owner: number }>(TAKE_OVER, [
-            tenant,
-            id,
-            row.owner,
-            offset,
-            newOwner(),
-          ])
+      const owner = row
+        ? await this.#parts.rows.takeOver({ tenant, id, owner: row.owner }, offset)
         : await this.#begin(tenant, id, expected);
-      if (taken) return { tenant, tenantName, id, expected, owner: taken.owner, committed: offset, hash };
+      if (owner !== undefined) return { tenant, tenantName, id, expected, owner, committed: offset, hash };
       hash?.discard();
     }
   }
 
-  async #begin(tenant: number, id: string, { hash, size }: Expected): Promise<{ owner: number }[]> {
+  async #begin(tenant: number, id: string, expected: Expected): Promise<number | undefined> {
     if (this.#parts.isFull())
       throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${STORE.maxFleetUploads} uploads are unfinished`);
-    return this.#parts.database.query<{ owner: number }>(BEGIN, [
-      tenant,
-      id,
-      hash === undefined ? null : bytesOf(hash),
-      size ?? null,
-      newOwner(),
-    ]);
+    return this.#parts.rows.begin(tenant, id, expected);
   }
 
   #takeReady(key: string, row: UploadRow | undefined): ContentHash | undefined {
@@ -290,7 +191,8 @@ export class FleetUploads {
   async #addSmall(upload: OwnedUpload, bytes: Buffer): Promise<void> {
     const checksums = await ChunkChecksums.create();
     checksums.update(bytes);
-    await this.#addPart(upload, bytes.length, checksums.finish(), bytes, null);
+    const { length } = bytes;
+    await this.#addPart(upload, { length, checksums: checksums.finish(), bytes, object: null });
   }
 
   async #addObject(upload: OwnedUpload, first: Buffer, pieces: PartPieces): Promise<void> {
@@ -306,24 +208,16 @@ export class FleetUploads {
         }
       }
       await this.#parts.bucket.attempt((objects) => objects.put(name, segment(), undefined));
-      await this.#addPart(upload, length, checksums.finish(), null, name);
+      await this.#addPart(upload, { length, checksums: checksums.finish(), bytes: null, object: name });
     });
   }
 
-  async #addPart(
-    upload: OwnedUpload,
-    length: number,
-    checksums: Buffer,
-    bytes: Buffer | null,
-    object: string | null,
-  ): Promise<void> {
-    const { tenant, id, owner, committed } = upload;
-    const values = [tenant, id, owner, committed, length, checksums, bytes, object];
-    const [added] = await this.#parts.database.query<{ isKept: boolean }>(ADD_PART, values);
-    if (!added) throw superseded();
-    if (!added.isKept)
+  async #addPart(upload: OwnedUpload, part: Omit<PartRow, 'position'>): Promise<void> {
+    const outcome = await this.#parts.rows.addPart(upload, { ...part, position: upload.committed });
+    if (outcome === 'superseded') throw superseded();
+    if (outcome === 'given up')
       throw new AssayError('ASSAY_STORE_FAULT', 'the part took so long that its object was given up');
-    upload.committed += length;
+    upload.committed += part.length;
   }
 
   async #finish(upload: OwnedUpload): Promise<UploadStatus> {
@@ -341,7 +235,7 @@ export class FleetUploads {
     const known = hash?.size === committed ? hash.finish() : undefined;
     hash?.discard();
     if (known) refuseMismatch(expected, known.digest);
-    const parts = await this.#parts.database.query<PartRow>(PARTS, [tenant, id]);
+    const parts = await this.#parts.rows.parts(tenant, id);
     const names = parts.flatMap(({ object }) => object ?? []);
     if (!known || !isAdoptable(parts, committed))
       return this.#parts.blobs.put(known?.digest ?? expected, this.#read(parts), tenantName);
@@ -367,75 +261,15 @@ export class FleetUploads {
     }
   }
 
-  async #drop({
-    tenant,
-    tenantName,
-    id,
-    owner,
-  }: Pick<OwnedUpload, 'tenant' | 'tenantName' | 'id' | 'owner'>) {
-    this.#takeReady(keyOf(id, tenantName), undefined);
-    await this.#parts.database.query(DROP, [tenant, id, owner]);
+  async #drop(upload: UploadKey & Pick<OwnedUpload, 'tenantName'>): Promise<void> {
+    this.#takeReady(keyOf(upload.id, upload.tenantName), undefined);
+    await this.#parts.rows.drop(upload);
   }
 
   async close(): Promise<void> {
     for (const incoming of this.#incoming.values()) incoming.stop();
     await Promise.all([...this.#incoming.values()].map(({ finished }) => finished));
     for (const { hash } of this.#ready.values()) hash.discard();
-  }
-}
-
-/** The content of a part, piece by piece. A failure of the sender ends it and is kept. */
-class PartPieces {
-  readonly #upload: OwnedUpload;
-  readonly #incoming: IncomingPart;
-  failure: { readonly cause: unknown } | undefined;
-  isEnded = false;
-  /** More bytes arrived than were announced. */
-  isTooLong = false;
-  /** Of the whole upload. */
-  received: number;
-
-  constructor(upload: OwnedUpload, incoming: IncomingPart) {
-    this.#upload = upload;
-    this.#incoming = incoming;
-    this.received = upload.committed;
-  }
-
-  /** All that is left, or more than STORE.fleetInlineBytes of it, as a copy. */
-  async takeSmall(): Promise<Buffer> {
-    const taken: Buffer[] = [];
-    for (let size = 0; size <= STORE.fleetInlineBytes; ) {
-      const piece = await this.#next();
-      if (!piece) break;
-      taken.push(Buffer.from(piece));
-      size += piece.byteLength;
-    }
-    return Buffer.concat(taken);
-  }
-
-  /** Up to STORE.segmentBytes, and to the end of a piece. */
-  async *segment(first: Buffer): AsyncGenerator<Uint8Array> {
-    yield first;
-    for (let size = first.length; size < STORE.segmentBytes; ) {
-      const piece = await this.#next();
-      if (!piece) return;
-      yield piece;
-      size += piece.byteLength;
-    }
-  }
-
-  async #next(): Promise<Uint8Array | undefined> {
-    if (this.isEnded) return undefined;
-    const piece = await this.#incoming.next().catch((cause: unknown) => {
-      this.failure = { cause };
-      return undefined;
-    });
-    this.received += piece?.byteLength ?? 0;
-    this.isTooLong = this.received > (this.#upload.expected.size ?? Number.POSITIVE_INFINITY);
-    this.isEnded = !piece || this.isTooLong;
-    if (this.isEnded) return undefined;
-    if (piece) this.#upload.hash?.update(piece);
-    return piece;
   }
 }
 
@@ -447,10 +281,6 @@ function keyOf(id: string, tenant: string | undefined): string {
 function isAdoptable(parts: readonly PartRow[], size: number): boolean {
   if (size <= STORE.fleetInlineBytes || parts.some(({ object }) => object === null)) return false;
   return parts.length === 1 || size / parts.length >= STORE.minSegmentBytes;
-}
-
-function newOwner(): number {
-  return randomInt(2 ** 47);
 }
 
 /** Before anything is read for the part. */

@@ -14,6 +14,7 @@ const STDERR = 2;
 const WARNINGS: ReadonlySet<StoreEvent['type']> = new Set([
   'quarantined',
   'lost',
+  'forgotten',
   'diverged',
   'result-dropped',
 ]);

@@ -8,6 +8,11 @@ export type StoreEvent =
   | { readonly type: 'quarantined'; readonly hash: Hash; readonly detail: string }
   /** A bucket does not have an object that the index names. The blob is out of the index. */
   | { readonly type: 'lost'; readonly hash: Hash; readonly detail: string }
+  /**
+   * PostgreSQL no longer has what this node acknowledged in the last minute: it failed over to a standby that lacked
+   * the tail. All of it is a miss from now on.
+   */
+  | { readonly type: 'forgotten'; readonly blobs: number; readonly results: number }
   /** A stored result failed its check and was removed. It is a miss from now on. */
   | { readonly type: 'result-dropped'; readonly address: ResultAddress; readonly detail: string }
   /** A stored result was not served, because a blob that it names is missing. */

@@ -142,6 +142,9 @@ export const STORE = {
   indexQueueMs: 60 * SECOND,
   /** How often a node tries to reach a PostgreSQL, or a bucket, that is away. */
   probeMs: 500,
+  /** How long, and of how many blobs and results, a node remembers that it has acknowledged them. */
+  acknowledgedMs: 1 * MINUTE,
+  acknowledgedPuts: 16_384,
   /** How often a statement is repeated that PostgreSQL ended because of a deadlock. */
   statementAttempts: 4,
   /** How long, and for how many blobs, a node remembers that a blob is present. */

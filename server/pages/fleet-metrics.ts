@@ -26,6 +26,7 @@ export class FleetMetrics {
   };
   readonly #failures: CounterCells;
   readonly #cleaned: CounterCells;
+  readonly #forgotten: CounterCells;
 
   constructor(registry: Registry) {
     this.#registry = registry;
@@ -41,6 +42,12 @@ export class FleetMetrics {
       'Objects that this server’s janitor condemned, deleted, or deleted as orphans.',
       ['what'],
     );
+    this.#forgotten = new CounterCells(
+      registry,
+      'assay_forgotten_total',
+      'Blobs and results that this server acknowledged and a failover of PostgreSQL forgot.',
+      ['what'],
+    );
   }
 
   readonly answered: OnPartAnswer = (part, kind, milliseconds, isFailure) => {
@@ -52,6 +59,11 @@ export class FleetMetrics {
     this.#cleaned.cell('condemned').value += objects.condemned;
     this.#cleaned.cell('deleted').value += objects.deleted;
     this.#cleaned.cell('orphan').value += objects.orphans;
+  }
+
+  forgotten({ blobs, results }: { readonly blobs: number; readonly results: number }): void {
+    this.#forgotten.cell('blobs').value += blobs;
+    this.#forgotten.cell('results').value += results;
   }
 
   /** Each scrape reads these numbers. It asks neither PostgreSQL nor the bucket. */

@@ -199,6 +199,7 @@ export class Metrics {
       this.#orphans.cell('entry').value += event.lost;
     }
     if (event.type === 'cleaned') this.fleet.cleaned(event);
+    if (event.type === 'forgotten') this.fleet.forgotten(event);
     if (event.type !== 'evicted') return;
     this.#evicted.cell('results').value += event.results;
     this.#evicted.cell('blobs').value += event.blobs;

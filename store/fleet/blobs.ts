@@ -15,6 +15,7 @@ import { STORE } from '../limits.ts';
 import { decodeChecksums, encodeChecksums, loadChecksum } from '../shared/checksum.ts';
 import { refuseExcess, refuseMismatch } from '../shared/expected.ts';
 import type { Blob, Blobs, Content, Expected, LargeBlob } from '../store.ts';
+import type { AcknowledgedPuts } from './acknowledged-puts.ts';
 import type { Bucket } from './bucket.ts';
 import { ContentHash } from './content-hash.ts';
 import type { Database, Statement } from './database.ts';
@@ -119,6 +120,7 @@ export interface FleetBlobsParts {
   readonly database: Database;
   readonly bucket: Bucket;
   readonly presence: Presence;
+  readonly acknowledged: AcknowledgedPuts;
   readonly tenants: TenantNumbers;
   readonly objectRows: ObjectRows;
   readonly lost: LostObjects;
@@ -239,6 +241,7 @@ export class FleetBlobs implements Blobs {
       bytes,
     ]);
     this.#parts.presence.added(digest, number, at);
+    this.#parts.acknowledged.addBlob(digest.hash);
     return digest;
   }
 
@@ -282,6 +285,7 @@ export class FleetBlobs implements Blobs {
     if (rows.length === 0)
       throw new AssayError('ASSAY_STORE_FAULT', 'the upload took so long that its object was given up');
     this.#parts.presence.added(digest, number, at);
+    this.#parts.acknowledged.addBlob(digest.hash);
   }
 
   async #isPresent({ hash, size }: Expected): Promise<boolean> {
@@ -329,6 +333,7 @@ export class FleetBlobs implements Blobs {
     type: 'quarantined' | 'lost' = 'quarantined',
   ): Promise<void> {
     this.#parts.presence.forget();
+    this.#parts.acknowledged.removeBlob(hash);
     const gone = await this.#parts.database.query(REMOVE, [bytesOf(hash), generation]);
     if (gone.length > 0) this.#parts.onEvent({ type, hash, detail });
   }

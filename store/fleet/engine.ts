@@ -3,6 +3,7 @@
 import type { OnStoreEvent } from '../events.ts';
 import { STORE } from '../limits.ts';
 import type { Engine, Inspection } from '../store.ts';
+import { AcknowledgedPuts } from './acknowledged-puts.ts';
 import { FleetBlobs } from './blobs.ts';
 import { Bucket } from './bucket.ts';
 import { Database, type OnAnswer } from './database.ts';
@@ -67,6 +68,8 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
   const forgetting: (() => void)[] = [];
   const clock = new LogicalClock(now);
   const secret = new SharedSecret();
+  const keepMs = () => Math.min(STORE.acknowledgedMs, (clock.tickMs * STORE.leaseTicks) / 2);
+  const acknowledged = new AcknowledgedPuts(now, keepMs, onEvent);
   const database = await Database.open({
     url: options.index,
     answerMs: options.answerMs,
@@ -75,6 +78,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
       await checkVersion(queries);
       await clock.greet(queries);
       await secret.greet(queries);
+      await acknowledged.greet(queries);
     },
     onLost: () => {
       for (const forget of forgetting) forget();
@@ -100,6 +104,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     database,
     bucket,
     presence,
+    acknowledged,
     tenants,
     objectRows,
     lost,
@@ -123,7 +128,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     blobs,
     uploads: uploads.ofTenant(undefined),
     tenant: (name) => ({ blobs: blobs.ofTenant(name), uploads: uploads.ofTenant(name) }),
-    records: new FleetResults(database, presence, now, onEvent),
+    records: new FleetResults(database, presence, acknowledged, now, onEvent),
     labels: new FleetLabels(database),
     history: new FleetHistory(database),
     clock,

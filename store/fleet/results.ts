@@ -13,6 +13,7 @@ import type { Namespace } from '../../core/namespace.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type { RecordsPage, ResultAddress, ResultRecords, StoredResult, Writer } from '../store.ts';
+import type { AcknowledgedPuts } from './acknowledged-puts.ts';
 import { type Database, hashArray, numberArray, type Statement } from './database.ts';
 import { FRESH_TICKS } from './logical-clock.ts';
 import { type Presence, SeenDigest } from './presence.ts';
@@ -122,14 +123,22 @@ interface PageRow extends ResultRow {
 export class FleetResults implements ResultRecords {
   readonly #database: Database;
   readonly #presence: Presence;
+  readonly #acknowledged: AcknowledgedPuts;
   readonly #now: () => number;
   readonly #onEvent: OnStoreEvent;
   /** Of each result that `get` returned: its id, and whether its stamp was fresh. */
   readonly #found = new WeakMap<StoredResult, { readonly id: number; readonly isFresh: boolean }>();
 
-  constructor(database: Database, presence: Presence, now: () => number, onEvent: OnStoreEvent) {
+  constructor(
+    database: Database,
+    presence: Presence,
+    acknowledged: AcknowledgedPuts,
+    now: () => number,
+    onEvent: OnStoreEvent,
+  ) {
     this.#database = database;
     this.#presence = presence;
+    this.#acknowledged = acknowledged;
     this.#now = now;
     this.#onEvent = onEvent;
   }
@@ -140,6 +149,7 @@ export class FleetResults implements ResultRecords {
     if (!row) return undefined;
     const result = decodeRow(address, row);
     if (!result) {
+      this.#acknowledged.removeResult(address);
       const gone = await this.#database.query(REMOVE, [address.namespace, keyOf(address), row.id]);
       if (gone.length > 0)
         this.#onEvent({ type: 'result-dropped', address, detail: 'its record fails its checksum' });
@@ -181,6 +191,7 @@ export class FleetResults implements ResultRecords {
       const [row] = await (id === undefined
         ? this.#database.query<Written>(ADD, values)
         : this.#database.query<Written>(REPLACE, [...values, id]));
+      if (row?.isStored) this.#acknowledged.addResult(address);
       if (row?.isHeld !== false) return row?.isStored === true;
       await this.#lease(named);
     }
@@ -224,6 +235,7 @@ export class FleetResults implements ResultRecords {
     const current = await this.#current(address);
     if (!current?.result || !isSame(current.result, seen)) return false;
     if (!isDeepStrictEqual(current.result.writer, seen.writer)) return false;
+    this.#acknowledged.removeResult(address);
     const rows = await this.#database.query(REMOVE, [address.namespace, keyOf(address), current.id]);
     return rows.length > 0;
   }

@@ -179,6 +179,33 @@ describe('a node', () => {
     expect(await putOne(one, bytes)).toEqual(digestOf(bytes));
   });
 
+  test('reports what PostgreSQL no longer has of the last minute, and not what it removed itself', async () => {
+    let now = 0;
+    const one = await node({ now: () => now });
+    const put = async (name: string) => {
+      const bytes = contentOf(name, SMALL);
+      await one.results.put(addressOf(name), resultNaming(await putOne(one, bytes)));
+      return digestOf(bytes).hash;
+    };
+    const old = await put('old');
+    now += STORE.acknowledgedMs;
+    const gone = [await put('gone 1'), await put('gone 2')];
+    await put('kept');
+    const removed = await one.engine.records.get(addressOf('kept'));
+    expect(removed && (await one.engine.records.remove(addressOf('kept'), removed))).toBe(true);
+    for (const hash of [old, ...gone]) await lose(hash);
+    await database.query('DELETE FROM assay.result');
+    const forgotten = () => events.filter(({ type }) => type === 'forgotten');
+    await database.query(END_OTHERS);
+    await expect
+      .poll(forgotten, { timeout: 30_000 })
+      .toEqual([{ type: 'forgotten', blobs: gone.length, results: gone.length }]);
+    await expect.poll(() => put('later').catch(() => undefined), { timeout: 30_000 }).toBeDefined();
+    await database.query(END_OTHERS);
+    await expect.poll(() => put('later still').catch(() => undefined), { timeout: 30_000 }).toBeDefined();
+    expect(forgotten()).toHaveLength(1);
+  });
+
   test('starts while PostgreSQL is away, and works when it is back, with the secret of the others', async () => {
     const other = await node();
     const bytes = contentOf('late', SMALL);

@@ -72,7 +72,7 @@ export class Database implements Queries {
         keepAlive: true,
         application_name: 'assay',
         // Compiling a short statement takes seconds, if the planner has no statistics yet.
-        options: '-c jit=off',
+        options: '-c jit=off -c bytea_output=hex',
         types: {
           getTypeParser: (type: number, format?: 'text' | 'binary') =>
             PARSERS.get(type) ?? driver.types.getTypeParser(type, format),
@@ -202,10 +202,18 @@ export class Database implements Queries {
 }
 
 /** The driver returns int8 as text. No number here is beyond 2^53. */
-const PARSERS = new Map<number, (text: string) => number | number[]>([
+const PARSERS = new Map<number, (text: string) => number | number[] | string[]>([
   [20, Number],
+  // A bytea[] becomes the hexadecimal digits of each. The driver would make a Buffer of each, in several times as long.
+  [1001, (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(hexDigits))],
   [1016, (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))],
 ]);
+
+/** In an array, an element is quoted, and its backslash is doubled: "\\x00ff". */
+function hexDigits(element: string): string {
+  return element.slice('"\\\\x'.length, -1);
+}
+
 /** A deadlock, or a serialization failure: PostgreSQL asks for a repetition. */
 const REPEATABLE: ReadonlySet<string> = new Set(['40P01', '40001']);
 /** No such schema, table or column. */

@@ -1,5 +1,6 @@
 // Two nodes on one PostgreSQL and one bucket, under faults from a seed: no wrong byte, nothing lost within a lease,
 // one first result for each key, and nothing left over at the end.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { openS3Objects } from '../../../store/fleet/s3/s3-objects.ts';
@@ -11,7 +12,7 @@ import { soak } from '../../rig/soak.ts';
 import { createDatabase, END_OTHERS, type TestDatabase } from '../../store/fleet/index-database.ts';
 import { FleetNode } from './fleet-node.ts';
 import { type Event, violationsOf } from './history.ts';
-import { type BlobSpec, bytesOf } from './operations.ts';
+import { type Answer, type BlobSpec, bytesOf, type Operation } from './operations.ts';
 import { type Fleet, runSchedule } from './schedule.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_117);
@@ -75,7 +76,7 @@ it('has every object that the index names, and in the end no other', async () =>
   // What dead nodes were uploading is condemned, and what is condemned is deleted. Two janitors do it at once.
   for (const ms of [STORE.abandonedUploadMs, STORE.idleObjectMs, STORE.condemnedMs, STORE.condemnedMs]) {
     await database.advance(Math.ceil(ms / TICK_MS) + 2);
-    const answers = await Promise.all(nodes.map((node) => node.ask({ kind: 'maintain' })));
+    const answers = await Promise.all(nodes.map((node) => askUntilReached(node, { kind: 'maintain' })));
     expect(answers.map(({ kind }) => kind)).toEqual(['done', 'done']);
   }
   expect(await database.query(UNPAIRED)).toEqual([{ count: '0' }]);
@@ -109,10 +110,19 @@ async function expectRightBytes(): Promise<void> {
   for (const { operation } of events) if ('blob' in operation) known.set(operation.blob.seed, operation.blob);
   for (const blob of known.values()) {
     if (!present.delete(digestOf(bytesOf(blob)).hash)) continue;
-    const answers = await Promise.all(nodes.map((node) => node.ask({ kind: 'get', blob })));
+    const answers = await Promise.all(nodes.map((node) => askUntilReached(node, { kind: 'get', blob })));
     expect(answers).toEqual(nodes.map(() => ({ kind: 'hit', isRight: true })));
   }
   expect([...present]).toEqual([]);
+}
+
+/** On a busy machine, a part that is slow for a moment counts as away also without a fault. */
+async function askUntilReached(node: FleetNode, operation: Operation): Promise<Answer> {
+  for (;;) {
+    const answer = await node.ask(operation);
+    if (answer.kind !== 'error' || !/^ASSAY_(INDEX|BUCKET)_AWAY$/.test(answer.code)) return answer;
+    await sleep(100);
+  }
 }
 
 type Counts = Record<string, number>;

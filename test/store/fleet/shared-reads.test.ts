@@ -16,6 +16,8 @@ import { MemoryObjects } from './memory-objects.ts';
 const SIZE = 3 * STORE.chunkBytes + 17;
 const LONG = (2 * STORE.sharedChunks + 3) * STORE.chunkBytes;
 const HERD = 500;
+/** The smallest blob that lies in the bucket, and one of two chunks. */
+const HERD_SIZES = [STORE.fleetInlineBytes + 1, 2 * STORE.chunkBytes];
 
 const folders = useFolders();
 let database: TestDatabase;
@@ -71,9 +73,9 @@ async function isRight(blob: Blob, bytes: Buffer): Promise<boolean> {
 }
 
 describe.each([true, false])('with a tier: %s', (withTier) => {
-  test(`${HERD} readers of one cold blob cost one GET`, async () => {
+  test.each(HERD_SIZES)(`${HERD} readers of one cold blob of %i bytes cost one GET`, async (size) => {
     await open(withTier);
-    const bytes = contentOf('herd', SIZE);
+    const bytes = contentOf('herd', size);
     await put(bytes);
     const { hash } = digestOf(bytes);
     const blobs = await Promise.all(Array.from({ length: HERD }, () => find(hash)));

@@ -189,14 +189,19 @@ export class GraphState {
     return true;
   }
 
+  /** A path that cannot be looked at any more has changed. Whether that is an error is for the full lookup to say. */
   #check(row: number): number {
-    const stats = lstatIn(this.#root, this.#table.names[row] ?? '');
-    const confirmed = this.#confirmed.get(row);
-    const isSame = confirmed
-      ? sameRow(confirmed, rowOf(stats))
-      : rowMatches(this.#table, row, stats) || (stats !== undefined && this.#lacksNames(row, stats));
-    if (isSame) return CHECK.same;
-    return stats ? CHECK.changed : CHECK.absent;
+    try {
+      const stats = lstatIn(this.#root, this.#table.names[row] ?? '');
+      const confirmed = this.#confirmed.get(row);
+      const isSame = confirmed
+        ? sameRow(confirmed, rowOf(stats))
+        : rowMatches(this.#table, row, stats) || (stats !== undefined && this.#lacksNames(row, stats));
+      if (isSame) return CHECK.same;
+      return stats ? CHECK.changed : CHECK.absent;
+    } catch {
+      return CHECK.changed;
+    }
   }
 
   /** Whether the row is a folder that was only checked for absent names, and it still lacks them (G6). */

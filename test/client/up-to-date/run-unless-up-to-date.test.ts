@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -156,6 +157,18 @@ describe('an action is looked up again', () => {
     for (const name of readdirSync(states())) writeFileSync(join(states(), name), 'not a state file');
     expect((await build()).summary.outcome).toBe('miss');
   });
+});
+
+test('a path that cannot be looked at any more is a change, and no error (G1)', async () => {
+  const folder = shop.another('outside');
+  shop.write('config', 'outside', 0o644, folder);
+  shop.script('make.sh', 'mkdir out', 'cat ../outside/config > out/file || true');
+  await buildTwice();
+  expect((await build()).summary.reason).toBe('found in place');
+  rmSync(folder, { recursive: true });
+  symlinkSync('outside', folder);
+  expect((await build()).summary).toMatchObject({ outcome: 'miss', exitCode: 0 });
+  expect(readFileSync(path('out/file'), 'utf8')).toBe('');
 });
 
 test('a state file of another graph gives no state (G7)', async () => {

@@ -47,9 +47,7 @@ const env = (more: Record<string, string> = {}) => ({
   PATH: `${path('bin')}:${process.env.PATH}`,
   ...more,
 });
-/** Runs the bundle: from the sources, each of these many runs would spend most of its time on loading. */
-const build = (more: Record<string, string> = {}) =>
-  runSteps(shop, ['build'], { env: env(more), form: 'bundle' });
+const build = (more: Record<string, string> = {}) => runSteps(shop, ['build'], { env: env(more) });
 
 /** Builds, finds all outputs in place and records the graph. */
 async function recorded() {
@@ -151,7 +149,7 @@ describe('a step that ran', () => {
     shop.write('assay.json', JSON.stringify({ steps }));
     for (const name of ['in', 'shared']) shop.write(name, `${name}\n`);
     await settled(path('shared'));
-    const run = () => runSteps(shop, ['last'], { form: 'bundle' });
+    const run = () => runSteps(shop, ['last']);
     expect((await run()).outcomes).toEqual({ first: 'miss', last: 'miss' });
     return (await run()).ends.first;
   };
@@ -264,7 +262,7 @@ test('a step whose definition changed is not carried over (G4)', async () => {
   await build();
   expect((await build()).ends.build?.reason).toBe('found in place');
   await settled(declare('two'));
-  await runSteps(shop, ['other'], { env: env(), form: 'bundle' });
+  await runSteps(shop, ['other'], { env: env() });
   await build();
   expect(readFileSync(path('out'), 'utf8')).toBe('two\n');
 });

@@ -20,7 +20,7 @@ it('starts PostgreSQL and S3 on loopback, again what has died, and leaves no pro
   expect(processesOf(folder)).toHaveLength(4);
 
   for (const process of processesOf(folder)) globalThis.process.kill(process, 'SIGKILL');
-  await vi.waitUntil(() => processesOf(folder).length === 0);
+  await vi.waitUntil(() => processesOf(folder).length === 0, { timeout: 90_000 });
   expect(await fleetUp(folder)).toEqual(environment);
   expect(sql(environment, 'SELECT n FROM kept')).toBe('42');
   expect(s3(environment, [], 'kept')).toBe('200');

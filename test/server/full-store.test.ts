@@ -70,9 +70,9 @@ describe('a full store', () => {
       connection.send(putHead(path, 'upload-complete: ?1', `content-length: ${bytes.length}`));
       connection.send(bytes.subarray(0, 3 * MIB));
       const known = () => server.store.uploads.status(`http  ${digestOf(bytes).hash}`);
-      await expect.poll(() => stagedBytes(directory), { timeout: 20_000 }).toBe(3 * MIB * (index + 1));
+      await expect.poll(() => stagedBytes(directory)).toBe(3 * MIB * (index + 1));
       connection.socket.destroy();
-      await expect.poll(async () => (await known())?.committed, { timeout: 20_000 }).toBe(3 * MIB);
+      await expect.poll(async () => (await known())?.committed).toBe(3 * MIB);
     }
     for (let index = 0; index < 2; index++)
       expect(await put(server.url, `afterwards ${index}`, 4 * MIB)).toBe(200);
@@ -89,14 +89,14 @@ test('staging files of killed servers are removed by the next start, and by gc',
       const connection = await RawConnection.to({ port: Number(new URL(server.url).port) });
       connection.send(putHead(`/cas/${digestOf(bytes).hash}`, `content-length: ${bytes.length}`));
       connection.send(bytes.subarray(0, 2 * MIB));
-      await expect.poll(() => readdirSync(staging).length, { timeout: 20_000 }).toBe(1);
+      await expect.poll(() => readdirSync(staging).length).toBe(1);
       await server.kill();
       const then = new Date(Date.now() - STORE.idleUploadMs);
       for (const name of readdirSync(staging)) utimesSync(join(staging, name), then, then);
     };
     await cutOff();
     const next = await ServerProcess.start(shop.store);
-    await expect.poll(() => readdirSync(staging), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => readdirSync(staging)).toEqual([]);
     await next.stop();
     await cutOff();
     const { stdout } = await shop.assay(['gc']);

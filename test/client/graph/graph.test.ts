@@ -177,7 +177,7 @@ describe('more steps than jobs', () => {
     const command = `touch '${gate('begun')}'; ${untilThere(gate('gate'))}; echo made > out.txt`;
     config({ long: { command, outputs: ['out.txt'] } });
     const first = run('long');
-    await expect.poll(() => existsSync(gate('begun')), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => existsSync(gate('begun'))).toBe(true);
     const [program, ...before] = FORMS[DEFAULT_FORM];
     const child = spawn(program, [...before, 'run', '--json', 'long'], {
       cwd: shop.workspace,

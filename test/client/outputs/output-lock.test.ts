@@ -150,7 +150,7 @@ test('runs of two processes on overlapping outputs run one after the other (O1)'
   const gate = join(shop.folder, 'gate');
   const slow = `mkdir -p out/sub; echo begun > out/begun; ${untilThere(gate)}; rm out/begun; echo whole > out/x`;
   const outer = shop.assay(['run', '--output', 'out', '--', 'sh', '-c', slow]);
-  await expect.poll(() => shop.has('out/begun'), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => shop.has('out/begun')).toBe(true);
   const script = 'test ! -e out/begun && mkdir -p out/sub && echo y > out/sub/y';
   const inner = await shop.assay(['run', '--output', 'out/sub', '--', 'sh', '-c', script], {
     onSaid: ({ stderr }) => stderr.includes('waiting for') && writeFileSync(gate, ''),
@@ -216,9 +216,7 @@ test('a waiting run holds no lock that the other run’s command needs (O2)', as
     '-c',
     `sleep 3; ${inner("--output out/sub/y -- sh -c 'mkdir -p out/sub; echo y > out/sub/y'")}`,
   ]);
-  await expect
-    .poll(() => existsSync(assayFolder(shop.workspace)) && locks().length, { timeout: 20_000 })
-    .toBe(1);
+  await expect.poll(() => existsSync(assayFolder(shop.workspace)) && locks().length).toBe(1);
   const beside = shop.assay(['run', '--output', 'out/sub', '--', 'sh', '-c', 'mkdir -p out/sub']);
   expect([(await waits).code, (await beside).code]).toEqual([0, 0]);
 });

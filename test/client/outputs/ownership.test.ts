@@ -43,7 +43,7 @@ const ACTION = ['--input', 'in.txt', '--output', 'out', '--hermetic=off'];
 const home = () => assayFolder(shop.workspace);
 const lock = () => join(home(), 'lock-out');
 const text = (path: string) => readFileSync(join(shop.workspace, path), 'utf8');
-const seen = (path: string) => expect.poll(() => shop.has(path), { timeout: 30_000 }).toBe(true);
+const seen = (path: string) => expect.poll(() => shop.has(path)).toBe(true);
 
 function run(script: string, ...flags: string[]): Promise<RanWithSummary> {
   return shop.run([...ACTION, ...flags, '--', 'sh', '-c', script]);
@@ -157,7 +157,7 @@ test('a run waits for another run whose lock was removed (O1, R2)', async () => 
   await seen('begun');
   rmSync(home(), { recursive: true });
   const second = shop.assay(['run', ...ACTION, '--', 'sh', '-c', 'test -e ended && echo second > out']);
-  await expect.poll(() => shop.has('.assay'), { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => shop.has('.assay')).toBe(true);
   shop.write('go', '');
   expect(await first.ended).toMatchObject({ exitCode: 0, published: false });
   const { code, stderr } = await second;

@@ -60,7 +60,7 @@ test('a closed pipe does not fail the run', () => {
     cwd: shop.workspace,
     env,
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: 90_000,
   });
   expect(ran.stdout).toBe('1\n');
   expect(ran.status).toBe(0);

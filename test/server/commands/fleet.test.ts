@@ -52,7 +52,7 @@ test('a server starts after `assay db migrate`, says which part is away, and ser
   const large = first + pathOf(digestOf(contentOf('shared', 3 * MIB)));
   // The copy in the tier is complete some time after the first read.
   await expect
-    .poll(async () => ((await ask(large)).status === 200 ? metrics() : ''), { timeout: 30_000 })
+    .poll(async () => ((await ask(large)).status === 200 ? metrics() : ''))
     .toMatch(/assay_tier_reads_total\{outcome="hit"\} [1-9]/);
   const page = await metrics();
   expect(page).toMatch(/assay_tier_reads_total\{outcome="miss"\} [1-9]/);

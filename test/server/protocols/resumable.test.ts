@@ -80,12 +80,10 @@ describe('a resumable upload', () => {
     connection.send(putHead(CONTENT, 'upload-complete: ?1', `content-length: ${bytes.length}`));
     connection.send(bytes.subarray(0, 1_500_000));
     await expect
-      .poll(async () => (await server.store.uploads.status(`http team ${digest.hash}`))?.committed ?? 0, {
-        timeout: 20_000,
-      })
+      .poll(async () => (await server.store.uploads.status(`http team ${digest.hash}`))?.committed ?? 0)
       .toBeGreaterThan(0);
     connection.socket.destroy();
-    await expect.poll(async () => (await head(server)).status, { timeout: 20_000 }).toBe(204);
+    await expect.poll(async () => (await head(server)).status).toBe(204);
     const offset = Number((await head(server)).headers['upload-offset']);
     expect(offset).toBeGreaterThan(0);
     expect(await patch(server, offset)).toMatchObject({ status: 200 });
@@ -146,9 +144,7 @@ describe('a resumable upload', () => {
     slow.send(putHead(CONTENT, 'upload-complete: ?1', `content-length: ${bytes.length}`));
     slow.send(bytes.subarray(0, 1_000_000));
     await expect
-      .poll(async () => (await server.store.uploads.status(`http team ${digest.hash}`))?.committed ?? 0, {
-        timeout: 20_000,
-      })
+      .poll(async () => (await server.store.uploads.status(`http team ${digest.hash}`))?.committed ?? 0)
       .toBeGreaterThan(0);
     expect((await patch(server, 0)).status).toBe(409);
     expect((await head(server)).status).toBe(409);

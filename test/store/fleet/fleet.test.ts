@@ -175,7 +175,7 @@ describe('a node', () => {
     await lose(digestOf(bytes).hash);
     expect(await isMissing(one, bytes)).toBe(false);
     await database.query(END_OTHERS);
-    await expect.poll(() => isMissing(one, bytes).catch(() => false), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => isMissing(one, bytes).catch(() => false)).toBe(true);
     expect(await putOne(one, bytes)).toEqual(digestOf(bytes));
   });
 
@@ -222,11 +222,11 @@ describe('a node', () => {
     });
     const late = one;
     if (!late) throw new Error('the node did not start');
-    await expect.poll(() => putOne(late, bytes).catch(() => undefined), { timeout: 30_000 }).toBeDefined();
+    await expect.poll(() => putOne(late, bytes).catch(() => undefined)).toBeDefined();
     const large = contentOf('late', LARGE);
     expect(await late.blobs.put(digestOf(large), streamOf(large))).toEqual(digestOf(large));
     expect(late.engine.secret()).toEqual(other.engine.secret());
-    await expect.poll(() => late.engine.parts(), { timeout: 30_000 }).toEqual({ index: 'ok', blobs: 'ok' });
+    await expect.poll(() => late.engine.parts()).toEqual({ index: 'ok', blobs: 'ok' });
   });
 
   test('starts while the bucket is away, and puts the canary when it is back', async () => {
@@ -235,7 +235,7 @@ describe('a node', () => {
     expect(await one.engine.parts()).toEqual({ index: 'ok', blobs: 'the bucket can’t be read' });
     objects.isAway = false;
     const canaries = () => database.query('SELECT FROM assay.canary');
-    await expect.poll(canaries, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(canaries).toHaveLength(1);
     expect(await statesOf()).toEqual([]);
   });
 
@@ -273,7 +273,7 @@ describe('a node', () => {
       expect(await one.engine.parts()).toEqual({ index: 'PostgreSQL can’t be reached', blobs: 'ok' });
     });
     const put = () => putOne(one, bytes).catch(() => undefined);
-    await expect.poll(put, { timeout: 30_000 }).toEqual(digestOf(bytes));
+    await expect.poll(put).toEqual(digestOf(bytes));
   });
 
   test('says that the tables are not those of its version', async () => {
@@ -384,7 +384,7 @@ describe('an object that the bucket does not have', () => {
     const name = String(canary?.name);
     objects.kept.set(name, away.get(name) ?? Buffer.alloc(0));
     await expect(readFrom(one, digestOf(bytes))).rejects.toMatchObject({ code: 'ASSAY_NOT_FOUND' });
-    await expect.poll(() => isMissing(one, bytes), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => isMissing(one, bytes)).toBe(true);
     expect(events).toMatchObject([{ type: 'lost' }]);
   });
 
@@ -490,7 +490,7 @@ describe('a bucket that is away', () => {
     expect(await one.results.put(addressOf('key'), resultNaming(small))).toBe('stored');
     objects.isAway = false;
     const put = () => one.blobs.put(digestOf(bytes), streamOf(bytes)).catch(() => undefined);
-    await expect.poll(put, { timeout: 30_000 }).toEqual(digestOf(bytes));
+    await expect.poll(put).toEqual(digestOf(bytes));
   });
 });
 

@@ -137,7 +137,7 @@ describe('the tier', () => {
     const bytes = contentOf('tiered', SIZE);
     await put(bytes);
     expect((await readBlob(await get(bytes)))?.equals(bytes)).toBe(true);
-    await expect.poll(() => tier?.blobs.get(digestOf(bytes).hash), { timeout: 30_000 }).toBeDefined();
+    await expect.poll(() => tier?.blobs.get(digestOf(bytes).hash)).toBeDefined();
     objects.isAway = true;
     expect((await readBlob(await get(bytes)))?.equals(bytes)).toBe(true);
     expect(engine.readCounts).toMatchObject({ tierHits: 1, tierMisses: 1 });
@@ -185,7 +185,7 @@ describe('the tier', () => {
     const bytes = contentOf('larger', SIZE);
     await put(bytes);
     expect((await readBlob(await get(bytes)))?.equals(bytes)).toBe(true);
-    await expect.poll(() => tier?.blobs.get(digestOf(bytes).hash), { timeout: 30_000 }).toBeDefined();
+    await expect.poll(() => tier?.blobs.get(digestOf(bytes).hash)).toBeDefined();
     expect((await readBlob(await tier.blobs.get(digestOf(bytes).hash)))?.equals(bytes)).toBe(true);
   });
 
@@ -194,7 +194,7 @@ describe('the tier', () => {
     const bytes = contentOf('rotten', SIZE);
     await put(bytes);
     await readBlob(await get(bytes));
-    await expect.poll(() => tier?.blobs.get(digestOf(bytes).hash), { timeout: 30_000 }).toBeDefined();
+    await expect.poll(() => tier?.blobs.get(digestOf(bytes).hash)).toBeDefined();
     const files = await Array.fromAsync(glob(`${folder}/v5/files/**`, { withFileTypes: true }));
     const kept = files.filter((file) => file.isFile()).map(({ parentPath, name }) => join(parentPath, name));
     expect(kept).not.toEqual([]);

@@ -78,7 +78,7 @@ test('lines become one write, and a month has a file of its own', async () => {
     { now: () => now },
   );
   for (let number = 0; number < 100; number++) log.add(anEntry(number));
-  await vi.waitUntil(() => appended.length > 0, { timeout: 10_000 });
+  await vi.waitUntil(() => appended.length > 0, { timeout: 90_000 });
   expect(appended).toHaveLength(1);
   now = Date.UTC(2026, 11, 1);
   log.add(anEntry(100));
@@ -129,10 +129,10 @@ test('a full disk costs entries, one warning a minute, and a note of how many', 
     await new Promise(setImmediate);
   };
   for (let round = 0; round < 20; round++) await flood();
-  await vi.waitUntil(() => warnings.length > 0, { timeout: 10_000 });
+  await vi.waitUntil(() => warnings.length > 0, { timeout: 90_000 });
   now += STORE.logWarnMs;
   await flood();
-  await vi.waitUntil(() => warnings.length === 2, { timeout: 10_000 });
+  await vi.waitUntil(() => warnings.length === 2, { timeout: 90_000 });
   rmSync(file);
   await new Promise((resolve) => setTimeout(resolve, 2 * STORE.logDelayMs));
   log.add(anEntry(1));

@@ -76,7 +76,7 @@ describe.each(RUNTIME_FORMS)('%s', (form) => {
     );
     const bazel = start(form);
     bazel.write(encodeRequest(ARGS, inputs()));
-    await vi.waitUntil(() => shop.has('began'), { timeout: 30_000 });
+    await vi.waitUntil(() => shop.has('began'), { timeout: 90_000 });
     bazel.child.kill('SIGTERM');
     await bazel.ended;
     expect([bazel.child.signalCode, shop.has('ended')]).toEqual(['SIGTERM', true]);

@@ -286,7 +286,7 @@ test('a cancelled request ends its tool, is answered once, and leaves no result'
   place.write('hangs', '');
   const { bazel } = place;
   bazel.write(encodeRequest(ARGS, place.sent, { id: 7 }));
-  await vi.waitUntil(() => existsSync(join(place.tree, 'began')), { timeout: 30_000 });
+  await vi.waitUntil(() => existsSync(join(place.tree, 'began')), { timeout: 90_000 });
   bazel.write(encodeRequest([], [], { id: 7, cancel: true }));
   expect(await bazel.response()).toMatchObject({ exitCode: 1, id: 7 });
   rmSync(join(place.tree, 'hangs'));
@@ -298,7 +298,7 @@ test('requests with ids are answered once each and in order, cancelled or not', 
   const place = new Place('one', 'plain', [`echo > began; ${untilThere('go')}`, 'echo > "$out"']);
   const { bazel } = place;
   bazel.write(encodeRequest([...ARGS, 'first'], place.sent, { id: 1 }));
-  await vi.waitUntil(() => existsSync(join(place.tree, 'began')), { timeout: 30_000 });
+  await vi.waitUntil(() => existsSync(join(place.tree, 'began')), { timeout: 90_000 });
   bazel.write(encodeRequest([...ARGS, 'second'], place.sent, { id: 2 }));
   bazel.write(encodeRequest([], [], { id: 2, cancel: true }));
   bazel.write(encodeRequest([], [], { id: 99, cancel: true }));

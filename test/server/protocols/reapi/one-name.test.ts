@@ -71,7 +71,7 @@ class SlowWrite {
 /** Resolves when the server has started to store the write of that name. */
 async function hasBegun({ uploads }: Store, name = NAME): Promise<void> {
   const id = uploadId(parseUploadName(name));
-  await vi.waitUntil(async () => (await uploads.status(id)) !== undefined, { timeout: 30_000 });
+  await vi.waitUntil(async () => (await uploads.status(id)) !== undefined, { timeout: 90_000 });
 }
 
 describe.each([
@@ -117,7 +117,7 @@ describe.each([
     first.breakOff();
     second.breakOff();
     await vi.waitUntil(async () => (await client.writeStatus(NAME)).committedSize >= MIB, {
-      timeout: 30_000,
+      timeout: 90_000,
     });
     const { committedSize } = await client.writeStatus(NAME);
     expect(await new SlowWrite(client, { offset: committedSize }).finish()).toBe(SIZE);

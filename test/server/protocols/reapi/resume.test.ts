@@ -67,7 +67,7 @@ test('a client that returns before the server notices the broken connection can 
     writeRequest({ resourceName: name, writeOffset: 0, finishWrite: false, data: Buffer.from(half) }),
   );
   // A server that has not started the first write would take it for the newer one.
-  await vi.waitUntil(() => staged().some((file) => !before.includes(file)), { timeout: 30_000 });
+  await vi.waitUntil(() => staged().some((file) => !before.includes(file)), { timeout: 90_000 });
   const stands = await arrived(name, digest, 0);
   const second = await connect();
   expect(committed(await second.write(name, bytes.subarray(stands), { offset: stands }))).toBe(SIZE);

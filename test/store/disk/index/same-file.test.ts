@@ -10,7 +10,7 @@ import { useFolders } from '../../folders.ts';
 
 const { folder, open } = useFolders();
 const LEASE = 1_000_000;
-const PATIENCE = { timeout: 10_000 };
+const PATIENCE = { timeout: 90_000 };
 
 async function setUp() {
   const machine = { time: 1000 };

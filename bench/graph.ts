@@ -8,7 +8,7 @@
 // Turborepo, Nx and moon are those of test/clients; wireit and lage are in bench/graph/peers. `npm ci`
 // installs both if they are missing. Needs `npm run build` and GNU time. `npm run bench -- graph` ends within
 // fifteen minutes and omits peers that have not begun by then, as their rows say. `node bench/graph.ts '1
-// step'` runs the scenes whose name contains that.
+// step'` runs the scenes whose name contains that; with --quick, without the slow peers.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -83,13 +83,14 @@ type Costs = Map<string, Map<string, Cost | string>>;
 
 async function main(): Promise<void> {
   installPeers();
-  const asked = process.argv.slice(2);
+  const isQuick = process.argv.includes('--quick');
+  const asked = process.argv.slice(2).filter((argument) => argument !== '--quick');
   const costs: Costs = new Map();
   const endsAt = Date.now() + PEERS_MS;
   for (const scene of SCENES.filter(({ name }) => !asked.length || asked.some((one) => name.includes(one)))) {
     const [slow, quick] = [contestants().filter(isSlow), contestants().filter((one) => !isSlow(one))];
     await measure(quick, scene, costs);
-    for (const one of slow) await measureIfThereIsTime(one, scene, costs, endsAt);
+    for (const one of isQuick ? [] : slow) await measureIfThereIsTime(one, scene, costs, endsAt);
     for (const state of scene.states) print(`${scene.name}, ${state}`, costs);
   }
   const node = Math.min(...Array.from({ length: 20 }, () => wallOf([process.execPath, '-e', '0'])));

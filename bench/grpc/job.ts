@@ -15,6 +15,8 @@ export type GrpcJob = {
       readonly count: number;
       readonly digests: number;
       readonly areAbsent?: boolean;
+      /** Each call takes the next of these instead of blobs of earlier jobs. */
+      readonly present?: readonly { readonly hash: string; readonly sizeBytes: number }[];
     }
   /** Gets results that do not exist. */
   | { readonly verb: 'missResult'; readonly origin: string; readonly count: number }

@@ -59,6 +59,7 @@ async function run(job: GrpcJob): Promise<void> {
 function callOf(job: GrpcJob, client: Client): () => Promise<void> {
   switch (job.verb) {
     case 'findMissing':
+      if (job.present) return findPresent(client, job.digests, job.present);
       return job.areAbsent ? findAbsent(client, job.digests) : findMissing(client, job.digests);
     case 'missResult':
       return missResult(client);
@@ -86,6 +87,26 @@ function findMissing(client: Client, count: number): () => Promise<void> {
   return async () => {
     const [answer] = await client.unary(FIND_MISSING, request);
     if (hashes.length !== count || answer?.length !== 0) throw new Error('something is missing');
+  };
+}
+
+/** `count` of these blobs in each call, one part after the other. */
+function findPresent(
+  client: Client,
+  count: number,
+  blobs: readonly { readonly hash: string; readonly sizeBytes: number }[],
+): () => Promise<void> {
+  let from = 0;
+  return async () => {
+    const blobDigests = blobs.slice(from, from + count);
+    from = from + 2 * count > blobs.length ? 0 : from + count;
+    const request = FindMissingBlobsRequest.encode({
+      instanceName: '',
+      blobDigests,
+      digestFunction: SHA256,
+    }).finish();
+    const [answer] = await client.unary(FIND_MISSING, request);
+    if (blobDigests.length !== count || answer?.length !== 0) throw new Error('something is missing');
   };
 }
 

@@ -13,8 +13,8 @@ export interface GetJob {
   readonly token?: string | undefined;
   readonly paths: readonly string[];
   readonly count: number;
-  /** The size that each response must have. */
-  readonly bytes: number;
+  /** The size that each response must have, unless they differ. */
+  readonly bytes?: number;
   /** That each response must have: 200 unless given. The size of another one is not checked. */
   readonly status?: number;
   /** The last segment of the path is the SHA-256 of the response. */

@@ -40,7 +40,9 @@ async function get(
       received += piece.length;
       hash?.update(piece);
     }
-    const isRight = status !== 200 || (received === bytes && (!hash || path.endsWith(hash.digest('hex'))));
+    const isRight =
+      status !== 200 ||
+      ((bytes === undefined || received === bytes) && (!hash || path.endsWith(hash.digest('hex'))));
     if (statusCode !== status || !isRight)
       throw new Error(`${statusCode}, ${received} bytes for GET ${path}`);
   });

@@ -20,11 +20,14 @@ const OLDEST: Statement = {
       (SELECT sum(bytes)::int8 FROM assay.usage) AS bytes`,
 };
 
+/** Of the entry that was used last. A tick lasts at least `tick_ms`, so the age is at least this. */
+const UNUSED_MS = 'min((c.tick - used.tick) * c.tick_ms)::float8';
+
 /** `$1`: how many entries are looked at. */
 const RESULTS: Statement = {
   name: 'evict results',
   text: `
-    WITH c AS (SELECT tick FROM assay.clock),
+    WITH c AS (SELECT tick, tick_ms FROM assay.clock),
       old AS (SELECT id, age FROM assay.result ORDER BY age LIMIT $1 FOR UPDATE SKIP LOCKED),
       used AS (
         SELECT u.id, u.tick FROM assay.result_use u JOIN old USING (id) FOR UPDATE OF u SKIP LOCKED
@@ -40,14 +43,14 @@ const RESULTS: Statement = {
       gone AS (DELETE FROM assay.result r USING over WHERE r.id = over.id RETURNING r.id),
       unused AS (DELETE FROM assay.result_use u USING over WHERE u.id = over.id)
     SELECT (SELECT count(*)::int FROM gone) AS count, (SELECT count(*)::int FROM moved) AS moved,
-      0::int8 AS bytes`,
+      0::int8 AS bytes, (SELECT ${UNUSED_MS} FROM c, used JOIN over USING (id)) AS "unusedMs"`,
 };
 
 /** `$2`: how many bytes are wanted. `$3`: the first tick that results may name (E2). The rows of \`usage\` are locked last. */
 const BLOBS: Statement = {
   name: 'evict blobs',
   text: `
-    WITH c AS (SELECT tick FROM assay.clock),
+    WITH c AS (SELECT tick, tick_ms FROM assay.clock),
       old AS (SELECT hash, age, objects FROM assay.content ORDER BY age LIMIT $1 FOR UPDATE SKIP LOCKED),
       used AS (
         SELECT p.hash, p.tick, p.size FROM assay.presence p JOIN old USING (hash) FOR UPDATE OF p SKIP LOCKED
@@ -71,19 +74,23 @@ const BLOBS: Statement = {
       ),
       freed AS (SELECT count(*)::int AS count, coalesce(sum(size), 0)::int8 AS bytes FROM gone),
       counted AS (UPDATE assay.usage u SET bytes = u.bytes - freed.bytes FROM freed WHERE u.shard = 0)
-    SELECT count, bytes, (SELECT count(*)::int FROM moved) AS moved FROM freed`,
+    SELECT count, bytes, (SELECT count(*)::int FROM moved) AS moved,
+      (SELECT ${UNUSED_MS} FROM c, used JOIN over USING (hash)) AS "unusedMs" FROM freed`,
 };
 
 export interface EvictedEntries {
   readonly results: number;
   readonly blobs: number;
   readonly bytes: number;
+  /** How long the last of them had not been used. Absent if none was removed. */
+  readonly unusedMs?: number;
 }
 
 interface Step {
   readonly count: number;
   readonly moved: number;
   readonly bytes: number;
+  readonly unusedMs: number | null;
 }
 
 export class FleetEviction {
@@ -119,8 +126,9 @@ export class FleetEviction {
           result === null ? Number.MAX_SAFE_INTEGER : result - FRESH_TICKS,
         ]);
     if (!step || step.count + step.moved === 0) return undefined;
+    const age = step.unusedMs === null ? {} : { unusedMs: step.unusedMs };
     return isResult
-      ? { results: step.count, blobs: 0, bytes: 0 }
-      : { results: 0, blobs: step.count, bytes: step.bytes };
+      ? { results: step.count, blobs: 0, bytes: 0, ...age }
+      : { results: 0, blobs: step.count, bytes: step.bytes, ...age };
   }
 }

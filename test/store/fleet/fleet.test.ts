@@ -581,6 +581,10 @@ describe('the janitor', () => {
     expect(await isMissing(one, contentOf('blob 3', SMALL))).toBe(false);
     await one.engine.janitor.evict();
     expect(await one.engine.eviction.usedBytes()).toBe(9 * SMALL);
+    const { tickMs } = one.engine.clock;
+    const ages = events.flatMap((event) => (event.type === 'evicted' ? (event.unusedMs ?? 0) / tickMs : []));
+    for (const age of ages) expect(age).toBeGreaterThanOrEqual(BLOB_LEASE_TICKS + 1);
+    expect(ages.length).toBeGreaterThan(0);
     expect(await isMissing(one, contentOf('blob 3', SMALL))).toBe(false);
   });
 });

@@ -14,6 +14,7 @@ import { DAY, figuresIn } from '../overview/figures.ts';
 import { hermeticityAnswer, readableDivergences } from '../overview/hermeticity.ts';
 import { nowAnswer } from '../overview/now.ts';
 import { setupAnswer } from '../overview/setup.ts';
+import { StepReview } from '../overview/step-review.ts';
 import { storageAnswer } from '../overview/storage.ts';
 import { Survey } from '../overview/survey.ts';
 import type { Reports } from '../runs/keep-report.ts';
@@ -109,10 +110,13 @@ function timeIn(text: string | undefined): number | undefined {
 export async function hermeticity(exchange: Exchange, { days = 30 }: Period): Promise<Hermeticity> {
   const { server, store } = exchange;
   const to = Date.now();
-  const from = to - Math.min(days, DASHBOARD.maxDays) * DAY;
-  const surveyed = await surveyOf(server).read();
-  const period = { from, to };
-  return hermeticityAnswer(historyOf(exchange), store.readable, period, surveyed, readerOf(exchange));
+  const counted = Math.min(days, DASHBOARD.maxDays);
+  const [surveyed, reviewed] = await Promise.all([
+    surveyOf(server).read(),
+    reviewOf(historyOf(exchange)).read(store.readable, counted),
+  ]);
+  const period = { from: to - counted * DAY, to };
+  return hermeticityAnswer(reviewed, surveyed, store.readable, period, readerOf(exchange));
 }
 
 export async function storage(exchange: Exchange): Promise<Storage> {
@@ -151,6 +155,15 @@ const surveys = new WeakMap<ServerContext, Survey>();
 function surveyOf(server: ServerContext): Survey {
   const known = surveys.get(server) ?? new Survey(server.wholeStore);
   surveys.set(server, known);
+  return known;
+}
+
+const reviews = new WeakMap<History, StepReview>();
+
+/** One for each store. */
+function reviewOf(history: History): StepReview {
+  const known = reviews.get(history) ?? new StepReview(history);
+  reviews.set(history, known);
   return known;
 }
 

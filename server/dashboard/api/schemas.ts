@@ -211,6 +211,7 @@ const DIVERGENCE: ShapeOf<DivergenceRow> = {
 
 export const HERMETICITY: ShapeOf<Hermeticity> = {
   ...PERIOD,
+  'stepsReadAt?': 'string',
   counts: { declared: 'number', observed: 'number', unproven: 'number', unwatched: 'number' },
   steps: [{ ...SEEN, namespace: 'string', status: 'string', 'key?': 'string', findings: 'number' }],
   moreSteps: 'number',
@@ -249,7 +250,7 @@ export const STORAGE: ShapeOf<Storage> = {
 export const SETUP: ShapeOf<Setup> = {
   address: 'string',
   needsToken: 'boolean',
-  tools: [{ name: 'string', snippet: 'string', 'lastRequestAt?': 'string', requestsToday: 'number' }],
+  tools: [{ name: 'string', snippet: 'string', 'lastRequestAt?': 'string', lookupsToday: 'number' }],
 };
 
 const FILE: ShapeOf<FileRow> = {

@@ -331,6 +331,8 @@ export interface MissRow {
 export interface Hermeticity {
   readonly from: string;
   readonly to: string;
+  /** When the steps were read. Absent while they are read for the first time. */
+  readonly stepsReadAt?: string;
   readonly counts: Readonly<Record<EvidenceStatus, number>>;
   /** Every step by its newest run, the least proven first. At most 1000. */
   readonly steps: readonly HermeticStep[];
@@ -408,7 +410,7 @@ export interface Storage {
 export interface UsageRow {
   readonly name: string;
   readonly results: number;
-  /** Of the blobs that its results name; a shared blob counts for each. */
+  /** Of its results and of the blobs that they name; a shared blob counts for each. */
   readonly bytes: number;
 }
 
@@ -457,5 +459,5 @@ export interface ToolSetup {
   readonly snippet: string;
   /** The light is green if it is there. */
   readonly lastRequestAt?: string;
-  readonly requestsToday: number;
+  readonly lookupsToday: number;
 }

@@ -14,6 +14,11 @@ export function hermeticityPage(all: Hermeticity, now: number): Html {
   const total = STATUSES.reduce((sum, status) => sum + counts[status], 0);
   const heading = html`<h1>Hermeticity</h1>
 <p class="lead">Whether a result depends on more than its step declares. A hit of a proven step is right on every machine.</p>`;
+  if (all.stepsReadAt === undefined)
+    return html`${heading}${empty(
+      'The steps are being read',
+      html`<p>This server reads the newest run of every step. <a href="/hermeticity">Look again</a> in a moment.</p>`,
+    )}${divergenceList(all, now)}`;
   if (total === 0 && all.divergences.length === 0)
     return html`${heading}${empty(
       'No step has been watched yet',
@@ -21,6 +26,7 @@ export function hermeticityPage(all: Hermeticity, now: number): Html {
     )}`;
   return html`${heading}
 ${overview(counts, total)}
+<p class="note">Read ${ago(all.stepsReadAt, now)}.</p>
 ${divergenceList(all, now)}
 ${findingList(findings, now)}
 ${stepTable(steps, moreSteps, now)}`;

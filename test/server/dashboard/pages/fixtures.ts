@@ -358,6 +358,7 @@ export const MISSES: Misses = {
 export const HERMETICITY: Hermeticity = {
   from: ago(7 * 24 * 60),
   to: ago(0),
+  stepsReadAt: ago(0),
   counts: { declared: 131, observed: 44, unproven: 3, unwatched: 6 },
   moreSteps: 180,
   steps: [
@@ -509,7 +510,7 @@ export const SETUP: Setup = {
   tools: TOOLS.map(({ name, snippet }, index) => ({
     name,
     snippet: snippet({ host: 'cache.example:8980', isTls: false, needsToken: true }),
-    requestsToday: index === 7 ? 1204 : 0,
+    lookupsToday: index === 7 ? 1204 : 0,
     ...(index === 7 && { lastRequestAt: ago(3) }),
   })),
 };

@@ -1,0 +1,117 @@
+// Reads every step for the page Hermeticity: how many have which status, which are least proven, and what was found.
+//
+// A step is one document, so this takes as long as there are steps: 30 ms for a thousand. A reader waits only a moment.
+// Then it gets the answer before, and the reading goes on. An answer that took longer is used for REST times as long.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { EvidenceStatus } from '../../../core/evidence.ts';
+import type { History } from '../../../store/history.ts';
+import { DASHBOARD } from '../../limits.ts';
+import type { FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
+import { documentsIn } from '../documents.ts';
+import type { StoredStep } from '../runs/run-documents.ts';
+import type { Readable } from '../runs/runs.ts';
+
+export interface ReviewedSteps extends Pick<Hermeticity, 'counts' | 'steps' | 'moreSteps' | 'findings'> {
+  readonly at: number;
+}
+
+const WAIT_MS = 300;
+/** So the reading costs at most a twentieth of one core. */
+const REST = 20;
+/** Readers with different rights, and different numbers of days. */
+const MAX_ANSWERS = 50;
+/** The least proven first. */
+const ORDER: readonly EvidenceStatus[] = ['unproven', 'unwatched', 'observed', 'declared'];
+
+interface Answer {
+  last?: ReviewedSteps;
+  tookMs: number;
+  running?: Promise<void> | undefined;
+}
+
+export class StepReview {
+  readonly #history: History;
+  readonly #now: () => number;
+  readonly #answers = new Map<string, Answer>();
+
+  constructor(history: History, now: () => number = Date.now) {
+    this.#history = history;
+    this.#now = now;
+  }
+
+  /** The steps of the last days. Undefined if they are being read for the first time. */
+  async read(readable: Readable, days: number, waitMs = WAIT_MS): Promise<ReviewedSteps | undefined> {
+    const answer = this.#answerFor(JSON.stringify([readable, days]));
+    const { last } = answer;
+    const isFresh = last && answer.tookMs > waitMs && this.#now() - last.at < REST * answer.tookMs;
+    if (isFresh) return last;
+    answer.running ??= this.#review(answer, readable, days).finally(() => {
+      answer.running = undefined;
+    });
+    await Promise.race([answer.running, pause(waitMs, undefined, { ref: false })]);
+    return answer.last;
+  }
+
+  #answerFor(name: string): Answer {
+    const answer = this.#answers.get(name) ?? { tookMs: 0 };
+    this.#answers.delete(name);
+    this.#answers.set(name, answer);
+    const [oldest = name] = this.#answers.keys();
+    if (this.#answers.size > MAX_ANSWERS) this.#answers.delete(oldest);
+    return answer;
+  }
+
+  async #review(answer: Answer, readable: Readable, days: number): Promise<void> {
+    const began = performance.now();
+    const at = this.#now();
+    answer.last = await reviewSteps(this.#history, readable, at, days);
+    answer.tookMs = performance.now() - began;
+  }
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+async function reviewSteps(
+  history: History,
+  readable: Readable,
+  at: number,
+  days: number,
+): Promise<ReviewedSteps> {
+  const counts = { declared: 0, observed: 0, unproven: 0, unwatched: 0 };
+  const steps: HermeticStep[] = [];
+  const findings: FindingRow[] = [];
+  /* A run may begin in the millisecond in which somebody looks. */
+  const query = { kind: 'step', namespaces: readable, from: at - days * DAY_MS, to: at + 1 };
+  for await (const { value } of documentsIn<StoredStep>(history, query)) {
+    const { list, ...step } = value;
+    counts[step.status]++;
+    steps.push(step);
+    for (const finding of list)
+      if (findings.length < DASHBOARD.listedFindings) findings.push(findingRow(finding, step));
+  }
+  steps.sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status) || b.findings - a.findings);
+  const moreSteps = Math.max(0, steps.length - DASHBOARD.listedSteps);
+  return { at, counts, steps: steps.slice(0, DASHBOARD.listedSteps), moreSteps, findings };
+}
+
+function findingRow(finding: StoredStep['list'][number], step: HermeticStep): FindingRow {
+  const { repository, at, run } = step;
+  const line = lineFor(finding);
+  return {
+    ...finding,
+    step: step.step,
+    ...(repository !== undefined && { repository }),
+    at,
+    run,
+    ...(line !== undefined && { lineToWrite: line }),
+  };
+}
+
+/** Only what a declaration in assay.json can name: a path inside the workspace. */
+function lineFor({ kind, path }: StoredStep['list'][number]): string | undefined {
+  if (path === '' || path.startsWith('/') || path.startsWith('../')) return undefined;
+  const name = JSON.stringify(path.replace(/[\\*?[\]{}()]|^!/g, '\\$&'));
+  if (kind === 'read' || kind === 'probe' || kind === 'list' || kind === 'absent')
+    return `"inputs": [${name}]`;
+  return kind === 'write' || kind === 'mutate' ? `"outputs": [${name}]` : undefined;
+}

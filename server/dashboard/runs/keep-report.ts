@@ -12,6 +12,7 @@ import { MissDays } from './miss-days.ts';
 import {
   detailsDocument,
   documentsOf,
+  type KnownFindings,
   missesOf,
   nameOf,
   rowOf,
@@ -55,11 +56,12 @@ export class Reports {
       throw new AssayError('ASSAY_BAD_MESSAGE', 'a run with this id was reported before');
     const earlier = await earlierKeys(report, context);
     const misses = missesOf(report, nameOf(report, sender, now));
-    await this.#write(history, documentsOf(report, sender, now), {
+    const known = await knownFindings(report, context);
+    await this.#write(history, documentsOf(report, sender, now, known), {
       document: () => this.#days.add(misses),
       undo: () => this.#days.remove(misses),
     });
-    const { savedMs } = rowOf(report, sender);
+    const { savedMs } = rowOf(report, sender, now);
     if (earlier.size === 0) return { savedMs, explained: Promise.resolve() };
     const explained = this.#explanations.run(() => this.#explain(report, earlier, context)).catch(() => {});
     return { savedMs, explained };
@@ -114,6 +116,29 @@ async function earlierKeys(
     if (before !== undefined && before !== key) keys.set(step, before);
   }
   return keys;
+}
+
+/** Of hits whose status is that of the run before: what was found then is true of their results. */
+async function knownFindings(
+  { steps, repository }: RunReport,
+  { history, sender }: ReportContext,
+): Promise<KnownFindings> {
+  const namespaces = [writtenFrom(sender.namespace)];
+  const known = new Map<string, Pick<StoredStep, 'findings' | 'list'>>();
+  const read = async ({ step, status }: ReportedStep) => {
+    const document = await history.get('step', stepId(repository, step), namespaces);
+    const stored = document && contentOf<StoredStep>(document);
+    if (stored && stored.status === status && stored.findings > 0)
+      known.set(step, { findings: stored.findings, list: stored.list });
+  };
+  const hits = steps.filter(mayHaveFindings).slice(0, DASHBOARD.explainedMisses);
+  await Promise.all(hits.map(read));
+  return known;
+}
+
+function mayHaveFindings({ outcome, status, findings }: ReportedStep): boolean {
+  const isHit = outcome === 'hit-local' || outcome === 'hit-remote';
+  return isHit && status !== undefined && status !== 'declared' && findings.length === 0;
 }
 
 function wantsExplanation({ outcome, cause = { kind: 'unknown' } }: ReportedStep): boolean {

@@ -50,8 +50,8 @@ export interface Sender {
   readonly identity: string;
 }
 
-export function rowOf(report: RunReport, { namespace, identity }: Sender): StoredRow {
-  const { id, assay, startedAt, elapsedMs, exitCode, isInterrupted, steps, bytesUp, bytesDown } = report;
+export function rowOf(report: RunReport, { namespace, identity }: Sender, now: number): StoredRow {
+  const { id, assay, elapsedMs, exitCode, isInterrupted, steps, bytesUp, bytesDown } = report;
   const { repository, branch, commit, job, where } = report;
   const names = steps.map(({ step }) => step);
   const count = (...outcomes: readonly string[]) =>
@@ -63,7 +63,7 @@ export function rowOf(report: RunReport, { namespace, identity }: Sender): Store
     toolVersion: assay,
     namespace: shown(namespace),
     identity,
-    startedAt: new Date(startedAt).toISOString(),
+    startedAt: new Date(beginOf(report, now)).toISOString(),
     elapsedMs: Math.round(elapsedMs),
     outcome: isInterrupted ? 'interrupted' : exitCode === 0 ? 'passed' : 'failed',
     ...(repository !== undefined && { repository }),
@@ -91,24 +91,31 @@ function savedBy(steps: readonly ReportedStep[]): number {
   );
 }
 
-/** A report of a clock that is ahead is filed at the time of its arrival. */
-export function nameOf(
-  { id, startedAt }: RunReport,
-  sender: Sender,
-  now: number,
-): Omit<DocumentName, 'kind'> {
-  const at = Math.min(Math.max(0, Date.parse(startedAt)), now);
-  return { namespace: writtenFrom(sender.namespace), id, at };
+/** A run of a clock that is ahead began when its report arrived. */
+function beginOf({ startedAt }: RunReport, now: number): number {
+  return Math.min(Math.max(0, Date.parse(startedAt)), now);
 }
 
+export function nameOf(report: RunReport, sender: Sender, now: number): Omit<DocumentName, 'kind'> {
+  return { namespace: writtenFrom(sender.namespace), id: report.id, at: beginOf(report, now) };
+}
+
+/** By step: what was found when its command ran. A hit runs no command, so it finds nothing. */
+export type KnownFindings = ReadonlyMap<string, Pick<StoredStep, 'findings' | 'list'>>;
+
 /** Without the causes of misses, which are added up by day. */
-export function documentsOf(report: RunReport, sender: Sender, now: number): HistoryDocument[] {
-  const row = rowOf(report, sender);
+export function documentsOf(
+  report: RunReport,
+  sender: Sender,
+  now: number,
+  known: KnownFindings,
+): HistoryDocument[] {
+  const row = rowOf(report, sender, now);
   const name = nameOf(report, sender, now);
   return [
     documentOf({ ...name, kind: 'run' }, row),
     detailsDocument(report, name),
-    ...report.steps.flatMap((step) => newestStep(step, row, name) ?? []),
+    ...report.steps.flatMap((step) => newestStep(step, row, name, known.get(step.step)) ?? []),
   ];
 }
 
@@ -146,6 +153,10 @@ function newestStep(
   { step, status, key, findings, moreFindings }: ReportedStep,
   { repository, namespace, id: run, startedAt }: StoredRow,
   name: { readonly namespace: Namespace; readonly at: number },
+  known: Pick<StoredStep, 'findings' | 'list'> = {
+    findings: findings.length + moreFindings,
+    list: findings,
+  },
 ): HistoryDocument | undefined {
   if (!status) return undefined;
   const value: StoredStep = {
@@ -156,8 +167,7 @@ function newestStep(
     at: startedAt,
     run,
     ...(key !== undefined && { key }),
-    findings: findings.length + moreFindings,
-    list: findings,
+    ...known,
   };
   return documentOf({ ...name, kind: 'step', id: stepId(repository, step) }, value);
 }

@@ -17,6 +17,7 @@ export type Readable = readonly Namespace[] | undefined;
 export interface RunsQuery {
   readonly repository?: string | undefined;
   readonly branch?: string | undefined;
+  /** A part of its name: people say "test" for "web#test". */
   readonly step?: string | undefined;
   readonly outcome?: string | undefined;
   readonly tool?: string | undefined;
@@ -68,7 +69,7 @@ function isWanted(row: StoredRow, query: RunsQuery): boolean {
     (outcome === undefined || row.outcome === outcome) &&
     (tool === undefined || row.tool === tool) &&
     (namespace === undefined || row.namespace === namespace) &&
-    (step === undefined || row.names.includes(step))
+    (step === undefined || row.names.some((name) => name.includes(step)))
   );
 }
 

@@ -5,7 +5,7 @@ import { type Hash, toWire } from '../../../core/digest.ts';
 import type { RunReport } from '../../../core/metadata/run-report.ts';
 import { Action, Command, Directory } from '../../../core/proto/generated/reapi.ts';
 import type { Identity } from '../../../server/access/identity.ts';
-import type { Misses, Reported, Run, Runs } from '../../../server/dashboard/api/types.ts';
+import type { Hermeticity, Misses, Reported, Run, Runs } from '../../../server/dashboard/api/types.ts';
 import type { Store } from '../../../store/store.ts';
 import { contentOf, putOne } from '../../store/content.ts';
 import { identity, MAIN, OTHER, PULL, READER, SIBLING, sourceOf, WRITER } from '../access/identities.ts';
@@ -182,7 +182,8 @@ describe('the list of runs', () => {
       next = page.next;
     }
     expect(found).toEqual(odd);
-    expect(idsOf(await get<Runs>(MAIN, 'runs?step=early'))).toEqual(ids.slice(10));
+    for (const part of ['early', 'arl'])
+      expect(idsOf(await get<Runs>(MAIN, `runs?step=${part}`))).toEqual(ids.slice(10));
     await keep(MAIN, reportOf([step('old')], { startedAt: '2026-11-15T23:59:59.999Z' }));
     expect(idsOf(await get<Runs>(MAIN, 'runs?until=2026-11-16'))).toHaveLength(1);
     expect(idsOf(await get<Runs>(MAIN, 'runs?until=2026-11-17'))).toHaveLength(21);
@@ -342,4 +343,20 @@ describe('a miss of a machine without history', () => {
       ['there was no earlier run to compare with', 1],
     ]);
   });
+});
+
+test('findings stay while later runs of the step are hits, and go when its command finds nothing', async () => {
+  const { keep, get } = await served();
+  const found = { kind: 'read', path: 'note.txt', detail: '' };
+  const ran = { ...miss('join', undefined, 5), status: 'observed' as const };
+  const hit = step('join', { status: 'observed' });
+  const newest = async () => {
+    const { findings, steps } = await get<Hermeticity>(MAIN, 'hermeticity');
+    return [findings.map(({ path }) => path), steps.map((one) => one.findings)];
+  };
+  await keep(MAIN, reportOf([{ ...ran, findings: [found], moreFindings: 2 }]));
+  for (let run = 0; run < 2; run++) await keep(MAIN, reportOf([hit]));
+  expect(await newest()).toEqual([['note.txt'], [3]]);
+  await keep(MAIN, reportOf([ran]));
+  expect(await newest()).toEqual([[], [0]]);
 });

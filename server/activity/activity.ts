@@ -130,7 +130,8 @@ export class Activity {
     const at = this.#now();
     const stored = {
       at,
-      tool: protocol,
+      /* Nobody else has this protocol. */
+      tool: protocol === 'path-sets' ? 'assay' : protocol,
       what: 'stored',
       namespace: namespace as Namespace,
       identity,

@@ -1,9 +1,9 @@
-// Figures: counts by namespace, for each minute of a day and each hour of 90 days.
+// Figures: counts by namespace, for each minute and each ten minutes of a day, and each hour of 90 days.
 //
 // The counts of the current minute are in memory, and a flush writes them under an id of this process and the
 // minute, again and again. So a crash loses what came after the last flush, and several processes add up. A
-// minute that has ended is added to its hour. A reader adds the stored documents and what this process has not
-// stored yet.
+// minute that has ended is added to its ten minutes and its hour. A reader adds the stored documents and what this
+// process has not stored yet. It reads the widest documents that it can: a day of minutes took a second to read.
 import { DEFAULT_NAMESPACE, type Namespace } from '../../core/namespace.ts';
 import type { History, HistoryDocument } from '../../store/history.ts';
 import { documentOf, documentsIn } from '../dashboard/documents.ts';
@@ -11,15 +11,30 @@ import { DASHBOARD } from '../limits.ts';
 import { Counters, type StoredCounters } from './counters.ts';
 
 export const MINUTE = 60_000;
+export const TEN_MINUTES = 10 * MINUTE;
 export const HOUR = 60 * MINUTE;
 
-/** The counts of one minute or hour, by namespace. */
+/** The counts of one minute, ten minutes or an hour, by namespace. */
 interface Slot {
+  /** Of its documents. Unique, also if a clock that was set back passes the same minute again. */
+  readonly id: string;
   readonly at: number;
   readonly counters: Map<Namespace, Counters>;
 }
 
-type Width = typeof MINUTE | typeof HOUR;
+/** The kinds of documents, and what each covers. */
+const WIDTHS = { hour: HOUR, 'ten-minutes': TEN_MINUTES, minute: MINUTE };
+
+type Width = keyof typeof WIDTHS;
+
+/** The widest first. */
+const WIDER = ['hour', 'ten-minutes'] as const;
+
+interface Part {
+  readonly width: Width;
+  readonly from: number;
+  readonly to: number;
+}
 
 interface Steps {
   readonly from: number;
@@ -31,7 +46,8 @@ export class Figures {
   readonly #process: string;
   readonly #now: () => number;
   #minute: Slot;
-  #hour: Slot;
+  readonly #wider: Record<(typeof WIDER)[number], Slot>;
+  #timesSetBack = 0;
   /** Ended, and not stored yet: at most MAX_UNSTORED of them. */
   #ended: { readonly width: Width; readonly slot: Slot }[] = [];
   #isDirty = false;
@@ -40,8 +56,11 @@ export class Figures {
   constructor(process: string, now: () => number) {
     this.#process = process;
     this.#now = now;
-    this.#minute = emptySlot(now(), MINUTE);
-    this.#hour = emptySlot(now(), HOUR);
+    this.#minute = this.#emptySlot(now(), 'minute');
+    this.#wider = {
+      hour: this.#emptySlot(now(), 'hour'),
+      'ten-minutes': this.#emptySlot(now(), 'ten-minutes'),
+    };
   }
 
   /** The counts of this minute. Beyond DASHBOARD.maxNamespaces, the others are counted with the default one. */
@@ -59,17 +78,27 @@ export class Figures {
   }
 
   #begin(now: number): void {
-    this.#ended.push({ width: MINUTE, slot: this.#minute });
-    for (const [namespace, counts] of this.#minute.counters) {
-      const sum = this.#hour.counters.get(namespace) ?? new Counters();
-      sum.add(counts);
-      this.#hour.counters.set(namespace, sum);
+    if (now < this.#minute.at) this.#timesSetBack++;
+    this.#ended.push({ width: 'minute', slot: this.#minute });
+    for (const width of WIDER) {
+      const slot = this.#wider[width];
+      for (const [namespace, counts] of this.#minute.counters) {
+        const sum = slot.counters.get(namespace) ?? new Counters();
+        sum.add(counts);
+        slot.counters.set(namespace, sum);
+      }
+      /* Also written when it goes on: a crash then loses a minute of it. */
+      this.#ended.push({ width, slot });
+      if (now >= slot.at + WIDTHS[width] || now < slot.at) this.#wider[width] = this.#emptySlot(now, width);
     }
-    /* Also written when the hour goes on: a crash then loses a minute of it. */
-    this.#ended.push({ width: HOUR, slot: this.#hour });
-    if (now >= this.#hour.at + HOUR || now < this.#hour.at) this.#hour = emptySlot(now, HOUR);
-    this.#minute = emptySlot(now, MINUTE);
+    this.#minute = this.#emptySlot(now, 'minute');
     this.#ended = this.#ended.slice(-MAX_UNSTORED);
+  }
+
+  #emptySlot(now: number, width: Width): Slot {
+    const at = Math.floor(now / WIDTHS[width]) * WIDTHS[width];
+    const again = this.#timesSetBack === 0 ? '' : `-${this.#timesSetBack}`;
+    return { id: `${this.#process}-${at / MINUTE}${again}`, at, counters: new Map() };
   }
 
   /** `isLast`: no request comes after it. */
@@ -79,7 +108,7 @@ export class Figures {
     if (ended.length === 0 && !this.#isDirty) return;
     this.#ended = [];
     this.#isDirty = false;
-    const slots = [...ended, { width: MINUTE, slot: this.#minute } as const];
+    const slots = [...ended, { width: 'minute', slot: this.#minute } as const];
     try {
       await history.put(slots.flatMap(({ width, slot }) => this.#documents(width, slot)));
     } catch (error) {
@@ -89,14 +118,8 @@ export class Figures {
     }
   }
 
-  #documents(width: Width, { at, counters }: Slot): HistoryDocument[] {
-    return [...counters].map(([namespace, counts]) =>
-      documentOf({ kind: kindOf(width), namespace, id: this.#id(at), at }, counts),
-    );
-  }
-
-  #id(at: number): string {
-    return `${this.#process}-${at / MINUTE}`;
+  #documents(width: Width, { id, at, counters }: Slot): HistoryDocument[] {
+    return [...counters].map(([namespace, counts]) => documentOf({ kind: width, namespace, id, at }, counts));
   }
 
   /**
@@ -112,9 +135,9 @@ export class Figures {
     const sums = Array.from({ length: Math.max(1, Math.ceil(to / stepMs) - first) }, () => new Counters());
     const add = (at: number, counts: Counters) => sums[Math.floor(at / stepMs) - first]?.add(counts);
     for (const part of this.#parts({ from: first * stepMs, to, stepMs })) {
-      const query = { kind: kindOf(part.width), namespaces, from: part.from, to: part.to };
+      const query = { kind: part.width, namespaces, from: part.from, to: part.to };
       const unstored = this.#unstored(part.width);
-      const own = new Set(unstored.map(({ at }) => this.#id(at)));
+      const own = new Set(unstored.map(({ id }) => id));
       for await (const { name, value } of documentsIn<StoredCounters>(history, query))
         if (!own.has(name.id)) add(name.at, Counters.from(value));
       for (const { at, counters } of unstored)
@@ -124,26 +147,27 @@ export class Figures {
     return sums;
   }
 
-  /** Hours are fewer documents than minutes. The document of the current hour may lack its last minutes. */
-  #parts({
-    from,
-    to,
-    stepMs,
-  }: Steps): { readonly width: Width; readonly from: number; readonly to: number }[] {
-    if (stepMs < HOUR) return [{ width: MINUTE, from, to }];
-    const thisHour = Math.floor(this.#now() / HOUR) * HOUR;
-    return [
-      { width: HOUR, from, to: Math.min(to, thisHour) } as const,
-      { width: MINUTE, from: Math.max(from, thisHour), to } as const,
-    ].filter((part) => part.from < part.to);
+  /** Wide documents are fewer. The one of the current hour, or ten minutes, may lack its last minutes. */
+  #parts({ from, to, stepMs }: Steps): Part[] {
+    const parts: Part[] = [];
+    let start = from;
+    for (const width of WIDER) {
+      const widthMs = WIDTHS[width];
+      const end = Math.min(to, Math.floor(this.#now() / widthMs) * widthMs);
+      if (widthMs > stepMs || end <= start) continue;
+      parts.push({ width, from: start, to: end });
+      start = end;
+    }
+    return start < to ? [...parts, { width: 'minute', from: start, to }] : parts;
   }
 
   /** Each slot once. The current minute is in no hour yet. */
   #unstored(width: Width): Slot[] {
     const ended = this.#ended.flatMap((one) => (one.width === width ? one.slot : []));
-    if (width === MINUTE) return [...new Set([...ended, this.#minute])];
-    const current = { at: this.#hour.at, counters: withMinute(this.#hour, this.#minute) };
-    return [...new Set(ended)].filter((slot) => slot !== this.#hour).concat(current);
+    if (width === 'minute') return [...new Set([...ended, this.#minute])];
+    const slot = this.#wider[width];
+    const current = { ...slot, counters: withMinute(slot, this.#minute) };
+    return [...new Set(ended)].filter((one) => one !== slot).concat(current);
   }
 }
 
@@ -158,12 +182,4 @@ function withMinute({ counters }: Slot, minute: Slot): Map<Namespace, Counters> 
       sums.set(namespace, sum);
     }
   return sums;
-}
-
-function emptySlot(now: number, width: Width): Slot {
-  return { at: Math.floor(now / width) * width, counters: new Map() };
-}
-
-function kindOf(width: Width): string {
-  return width === MINUTE ? 'minute' : 'hour';
 }

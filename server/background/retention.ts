@@ -16,6 +16,7 @@ export const KEPT_MS: Readonly<Record<string, number>> = {
   denied: DASHBOARD.keptMs,
   hour: DASHBOARD.keptMs,
   minute: DASHBOARD.minutesKeptMs,
+  'ten-minutes': DASHBOARD.minutesKeptMs,
   node: DASHBOARD.minutesKeptMs,
 };
 

@@ -41,7 +41,7 @@ test('hits and misses are counted by tool for those who may read the namespace, 
   expect(main.today.bytesSent).toBeUndefined();
   expect(main.health).toEqual({
     status: 'good',
-    sentence: 'All is well. 67 % of today’s lookups were hits.',
+    sentence: 'All is well. 67\u00a0% of today’s lookups were hits.',
   });
   expect(main.tail.events.map(({ tool, what, namespace }) => [tool, what, namespace])).toEqual([
     ['ccache', 'hit', 'acme/app/main/team'],
@@ -58,7 +58,7 @@ test('hits and misses are counted by tool for those who may read the namespace, 
   expect(whole.figures.points.at(-1)).toMatchObject({ hits: 2, misses: 2, p99Ms: expect.any(Number) });
   const { tools } = await get<Setup>(ROOT, 'setup');
   const light = (name: string) => tools.find((tool) => tool.name === name);
-  expect(light('ccache')).toMatchObject({ requestsToday: 1, lastRequestAt: expect.any(String) });
+  expect(light('ccache')).toMatchObject({ lookupsToday: 1, lastRequestAt: expect.any(String) });
   expect(light('Nx')?.lastRequestAt).toBeUndefined();
 });
 

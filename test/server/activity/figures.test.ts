@@ -1,9 +1,10 @@
 // Figures by minute and hour: they add up over processes, survive a restart, and lose nothing at a rollover.
 import { expect, test } from 'vitest';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../../core/namespace.ts';
-import { Figures, HOUR, MINUTE } from '../../../server/activity/figures.ts';
+import { Figures, HOUR, MINUTE, TEN_MINUTES } from '../../../server/activity/figures.ts';
 import { bucketOf, emptyLatency, LATENCY_BOUNDS, quantile } from '../../../server/activity/latency.ts';
 import { DASHBOARD } from '../../../server/limits.ts';
+import type { History } from '../../../store/history.ts';
 import { memoryHistory } from '../../../store/memory/history.ts';
 
 const WEB = parseNamespace('web');
@@ -30,12 +31,72 @@ test('counts of three minutes over the end of an hour are found by minute and by
   }
   const minutes = { from: START, to: clock.now, stepMs: MINUTE };
   expect(hits(await figures.read(history, [WEB], minutes))).toEqual([30, 60, 60, 30]);
+  const tens = { from: START, to: clock.now, stepMs: TEN_MINUTES };
+  expect(hits(await figures.read(history, undefined, tens))).toEqual([90, 90]);
   const hours = { from: START - 48 * HOUR, to: clock.now, stepMs: HOUR };
   expect(hits(await figures.read(history, undefined, hours)).slice(-2)).toEqual([90, 90]);
   await figures.flush(history, true);
   const { figures: restarted } = clocked('b', clock.now);
   expect(hits(await restarted.read(history, undefined, minutes))).toEqual([30, 60, 60, 30]);
+  expect(hits(await restarted.read(history, undefined, tens))).toEqual([90, 90]);
   expect(hits(await restarted.read(history, undefined, hours)).slice(-2)).toEqual([90, 90]);
+});
+
+test('every count is in one document of each width, at all times, whatever was flushed', async () => {
+  const history = memoryHistory();
+  const { clock, figures } = clocked('a');
+  for (let count = 1; count <= 150; count++) {
+    figures.of(WEB).lookedUp('nx', true);
+    clock.now += 47_000;
+    if (count % 5 === 0) await figures.flush(history);
+    for (const stepMs of [TEN_MINUTES, HOUR]) {
+      const span = { from: START - HOUR, to: clock.now, stepMs };
+      expect([count, stepMs, sum(hits(await figures.read(history, undefined, span)))]).toEqual([
+        count,
+        stepMs,
+        count,
+      ]);
+    }
+  }
+});
+
+test('a day is read from few documents', async () => {
+  const history = memoryHistory();
+  const { clock, figures } = clocked('a');
+  for (; clock.now < START + 24 * HOUR; clock.now += MINUTE) {
+    figures.of(WEB).requests++;
+    await figures.flush(history);
+  }
+  let documents = 0;
+  const counting: History = {
+    ...history,
+    async page(query) {
+      const page = await history.page(query);
+      documents += page.documents.length;
+      return page;
+    },
+  };
+  const { figures: other } = clocked('b', clock.now);
+  const span = { from: START, to: clock.now, stepMs: TEN_MINUTES };
+  const found = await other.read(counting, undefined, span);
+  expect(sum(found.map(({ requests }) => requests))).toBe(24 * 60);
+  expect(documents).toBeLessThan(24 * 6 + 11);
+});
+
+test('a clock that is set back loses nothing and counts nothing twice', async () => {
+  const history = memoryHistory();
+  const { clock, figures } = clocked('a');
+  for (const minutes of [1, -3, 2, -90, 1]) {
+    figures.of(WEB).lookedUp('nx', true);
+    await figures.flush(history);
+    clock.now += minutes * MINUTE;
+  }
+  await figures.flush(history, true);
+  const { figures: later } = clocked('b', START + 3 * HOUR);
+  for (const stepMs of [MINUTE, TEN_MINUTES, HOUR]) {
+    const span = { from: START - 3 * HOUR, to: START + 3 * HOUR, stepMs };
+    expect([stepMs, sum(hits(await later.read(history, undefined, span)))]).toEqual([stepMs, 5]);
+  }
 });
 
 test('the same hours a week before are found by the hour, when their minutes are gone', async () => {

@@ -43,6 +43,8 @@ function draw(frame: HTMLElement, { x, hits, misses }: Lookups): UPlot {
   const options: UPlot.Options = {
     width: widthOf(frame),
     height: HEIGHT,
+    /* The last time of the axis stands in the middle of its tick. */
+    padding: [null, 32, null, null],
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: { y: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.05)] } },
     axes: [

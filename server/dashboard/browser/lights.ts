@@ -16,11 +16,11 @@ async function follow(): Promise<void> {
   for (const tool of tools) show(tool);
 }
 
-function show({ name, lastRequestAt, requestsToday }: ToolSetup): void {
+function show({ name, lastRequestAt, lookupsToday }: ToolSetup): void {
   const light = document.querySelector(`[data-tool="${CSS.escape(name)}"]`);
   if (!light || lastRequestAt === undefined) return;
-  const requests = `${requestsToday.toLocaleString('en-US')} ${requestsToday === 1 ? 'request' : 'requests'}`;
-  const text = `Connected: ${requests} today, the last at ${new Date(lastRequestAt).toLocaleTimeString()}`;
+  const lookups = `${lookupsToday.toLocaleString('en-US')} ${lookupsToday === 1 ? 'lookup' : 'lookups'}`;
+  const text = `Connected: ${lookups} today, the last at ${new Date(lastRequestAt).toLocaleTimeString()}`;
   const isFirst = !light.classList.contains('on');
   if (light.textContent !== text) light.textContent = text;
   light.classList.add('on');

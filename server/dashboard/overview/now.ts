@@ -51,7 +51,8 @@ function healthOf(server: ServerContext, warnings: readonly Warning[], { hitRate
     const others = more.length === 0 ? '' : ` ${more.length} more need attention.`;
     return { status: 'warning', sentence: `The server works. ${first.text}${others}` };
   }
-  const rate = hitRate === undefined ? '' : ` ${Math.round(hitRate * 100)} % of today’s lookups were hits.`;
+  const rate =
+    hitRate === undefined ? '' : ` ${Math.round(hitRate * 100)}\u00a0% of today’s lookups were hits.`;
   return { status: 'good', sentence: `All is well.${rate}` };
 }
 

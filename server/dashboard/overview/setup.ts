@@ -44,9 +44,9 @@ export async function setupAnswer(
   const midnight = Math.floor(now / DAY) * DAY;
   const from = midnight - SEEN_DAYS * DAY;
   const hours = await server.activity.figures.read(history, readable, { from, to: now, stepMs: HOUR });
-  const requests = new Map<string, number>();
+  const lookups = new Map<string, number>();
   for (const { tools } of hours.slice((midnight - from) / HOUR))
-    for (const [tool, [hits, misses]] of tools) requests.set(tool, (requests.get(tool) ?? 0) + hits + misses);
+    for (const [tool, [hits, misses]] of tools) lookups.set(tool, (lookups.get(tool) ?? 0) + hits + misses);
   const seen = new Map(hours.flatMap((counters) => [...counters.seen]));
   return {
     address: `${address.isTls ? 'https' : 'http'}://${address.host}`,
@@ -58,7 +58,7 @@ export async function setupAnswer(
         name,
         snippet: snippet(address),
         ...(last !== undefined && { lastRequestAt: new Date(last).toISOString() }),
-        requestsToday: tools.reduce((sum, tool) => sum + (requests.get(tool) ?? 0), 0),
+        lookupsToday: tools.reduce((sum, tool) => sum + (lookups.get(tool) ?? 0), 0),
       };
     }),
   };

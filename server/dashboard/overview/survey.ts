@@ -167,5 +167,7 @@ function newCounting(): Counting {
 
 /** A tool with opaque keys has its own namespaces; the others share those of the Remote Execution API. */
 function toolIn(namespace: Namespace): string {
-  return /^~([a-z0-9-]+)/.exec(namespace)?.[1] ?? 'actions (Assay, Bazel and others)';
+  const [, protocol] = /^~([a-z0-9-]+)/.exec(namespace) ?? [];
+  if (protocol === 'path-sets') return 'path sets (Assay)';
+  return protocol ?? 'actions (Assay, Bazel and others)';
 }

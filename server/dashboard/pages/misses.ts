@@ -66,7 +66,7 @@ function causeTable(causes: readonly MissRow[], now: number): Html {
 function steps({ steps: all }: MissRow): Html {
   const items = all.map(
     ({ step, repository, lostMs }) =>
-      html`<li>${step} <span class="faint">${repository === undefined ? NOTHING : html`${repository}, `}${duration(lostMs)}</span></li>`,
+      html`<li>${step} <span class="faint">${repository === undefined ? NOTHING : html`${repository}, `}<span class="whole">${duration(lostMs)}</span></span></li>`,
   );
   return html`<ul class="tree">${items}</ul>`;
 }

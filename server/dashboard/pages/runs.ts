@@ -67,7 +67,7 @@ ${select('branch', 'Branch', { all: 'All branches', chosen: branch, choices: cho
 ${select('tool', 'Tool', { all: 'All tools', chosen: tool, choices: choices.tools })}
 ${select('outcome', 'Outcome', { all: 'All outcomes', chosen: outcome, choices: RUN_OUTCOMES })}
 ${choices.namespaces.length > 1 || namespace !== '' ? select('namespace', 'Namespace', { all: 'All namespaces', chosen: namespace, choices: choices.namespaces }) : NOTHING}
-<label>Step<input name="step" value="${step}" placeholder="any"></label>
+<label>Step<input name="step" value="${step}" placeholder="any, or a part of its name"></label>
 <label>Until the day (UTC)<input type="date" name="until" value="${until}"></label>
 <button type="submit">Show</button>
 </form>
@@ -102,7 +102,7 @@ export function runRows(runs: readonly RunRow[], now: number): Html {
 }
 
 function what(run: RunRow): Html {
-  const name = run.repository ?? run.where ?? run.id;
+  const name = run.repository ?? run.where ?? nameOfGroup(run);
   const place = [
     run.branch === undefined ? undefined : html`${run.branch}`,
     run.commit === undefined ? undefined : short(run.commit, 8),
@@ -110,6 +110,11 @@ function what(run: RunRow): Html {
   ].filter((one) => one !== undefined);
   const note = place.map((one, index) => (index === 0 ? one : html` · ${one}`));
   return html`${link(`/runs/${encodeURIComponent(run.id)}`, name)} <span class="note">${note}</span>`;
+}
+
+/** A tool that does not report its runs tells no more than this. */
+function nameOfGroup({ tool, namespace }: RunRow): string {
+  return namespace === '' ? tool : `${tool} in ${namespace}`;
 }
 
 function steps({ hits, misses, failed }: RunRow): Html {

@@ -42,8 +42,8 @@ ${copyable(snippet.replace(/\bTEAM\b/g, team), `the setting for ${name}`)}
 </article>`;
 }
 
-function light({ name, lastRequestAt, requestsToday }: ToolSetup, now: number): Html {
+function light({ name, lastRequestAt, lookupsToday }: ToolSetup, now: number): Html {
   if (lastRequestAt === undefined)
     return html`<span class="light" data-tool="${name}">Waiting for the first request</span>`;
-  return html`<span class="light on" data-tool="${name}">Connected: ${counted(requestsToday, 'request')} today, the last ${ago(lastRequestAt, now)}</span>`;
+  return html`<span class="light on" data-tool="${name}">Connected: ${counted(lookupsToday, 'lookup')} today, the last ${ago(lastRequestAt, now)}</span>`;
 }

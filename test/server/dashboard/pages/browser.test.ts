@@ -93,11 +93,11 @@ test('a light turns green at the first request, and a button copies the setting'
   const light = page.locator('[data-tool="Gradle"]');
   expect(await light.innerText()).toBe('Waiting for the first request');
   const tools = SETUP.tools.map((tool) =>
-    tool.name === 'Gradle' ? { ...tool, requestsToday: 1, lastRequestAt: new Date().toISOString() } : tool,
+    tool.name === 'Gradle' ? { ...tool, lookupsToday: 1, lastRequestAt: new Date().toISOString() } : tool,
   );
   server.answers.set('/api/v1/setup', { ...SETUP, tools });
   await page.locator('[data-tool="Gradle"].on').waitFor();
-  expect(await light.innerText()).toContain('Connected: 1 request today');
+  expect(await light.innerText()).toContain('Connected: 1 lookup today');
   await page.getByRole('button', { name: 'Copy the setting for ccache' }).click();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
     "export CCACHE_REMOTE_STORAGE='http://cache.example:8980/ccache/web|bearer-token=TOKEN'",

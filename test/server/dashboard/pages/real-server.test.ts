@@ -73,7 +73,7 @@ test('figures on screen are those that the test counted', async () => {
 
   const setup = await textOf(page, `${server.url}/setup?team=web`);
   expect(setup).toContain(`export CCACHE_REMOTE_STORAGE=${server.url}/ccache/web`);
-  expect(await page.locator('[data-tool="ccache"]').innerText()).toContain('Connected: 7 requests today');
+  expect(await page.locator('[data-tool="ccache"]').innerText()).toContain('Connected: 7 lookups today');
   const gradle = page.locator('[data-tool="Gradle"]');
   expect(await gradle.innerText()).toBe('Waiting for the first request');
   await get(`/gradle/web/${'a'.repeat(32)}`);

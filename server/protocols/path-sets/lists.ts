@@ -165,10 +165,7 @@ export async function findResult(
   name: ListName,
   { candidates, inlinedBytes, afterPrediction }: Candidates,
 ): Promise<Buffer> {
-  const {
-    store,
-    server: { metrics },
-  } = request;
+  const { store } = request;
   if (candidates.length > PATH_SETS.maxListed)
     throw new AssayError('ASSAY_BAD_MESSAGE', `the limit is ${PATH_SETS.maxListed} candidates`);
   const parsed = candidates.map(({ set, result }) => ({ set, key: parseHash(result.toString('hex')) }));
@@ -179,16 +176,16 @@ export async function findResult(
     if (!isCounted) request.lookedUp('ac', 'assay', true, { namespace: name.namespace, key: name.key });
     markUsed(request, name, set);
     const blobs = await selectBlobs(request, result.bytes, inlinedBytes);
-    const answer = appendBlobs({ result: result.bytes, blobs });
-    metrics.sent(answer.length);
-    return encodeFound(key, answer);
+    return encodeFound(request, key, appendBlobs({ result: result.bytes, blobs }));
   }
   request.lookedUp('ac', 'assay', false, { namespace: name.namespace, key: name.key });
-  return encodeFound('', Buffer.alloc(0));
+  return encodeFound(request, '', Buffer.alloc(0));
 }
 
-function encodeFound(result: string, answer: Buffer): Buffer {
-  return Buffer.from(FindResultResponse.encode({ mark: FIND_MARK, result, answer }).finish());
+function encodeFound({ server: { metrics } }: RequestContext, result: string, answer: Buffer): Buffer {
+  const found = Buffer.from(FindResultResponse.encode({ mark: FIND_MARK, result, answer }).finish());
+  metrics.sent(found.length);
+  return found;
 }
 
 /**

@@ -1,0 +1,140 @@
+// The pages of two nodes of a fleet: what is reported to one is on the pages of the other, with the same figures.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { digestOf, toWire } from '../../../../core/digest.ts';
+import { Action, Command } from '../../../../core/proto/generated/reapi.ts';
+import type { Hermeticity, Misses, Now, Run, Runs, Storage } from '../../../../server/dashboard/api/types.ts';
+import { type FleetEngine, openFleetEngine } from '../../../../store/fleet/engine.ts';
+import { BLOB_LEASE_TICKS, RESULT_LEASE_TICKS } from '../../../../store/fleet/logical-clock.ts';
+import { addLayers } from '../../../../store/open.ts';
+import { resultWith } from '../../../store/content.ts';
+import { createDatabase, type TestDatabase } from '../../../store/fleet/index-database.ts';
+import { MemoryObjects } from '../../../store/fleet/memory-objects.ts';
+import { METADATA, metadataOf } from '../../activity/metadata.ts';
+import { ask, type TestServer, testServer } from '../../rig.ts';
+import { miss, reportOf, step } from '../reports.ts';
+import { browserForAll, type Visit } from './chromium.ts';
+
+const NOTHING = new Uint8Array(0);
+const WAIT = { timeout: 40_000, interval: 100 };
+const browser = browserForAll();
+const key = (name: string) => digestOf(Buffer.from(name)).hash;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
+interface Node extends TestServer {
+  readonly engine: FleetEngine;
+}
+
+async function node(objects: MemoryObjects): Promise<Node> {
+  const engines: FleetEngine[] = [];
+  const server = await testServer({
+    limits: { activityFlushMs: 50 },
+    space: { used: () => 1000, limit: 10_000 },
+    store: async (onEvent) => {
+      const engine = await openFleetEngine({ index: database.url, objects, onEvent, maxBytes: 1, memoMs: 0 });
+      engines.push(engine);
+      return addLayers(engine, onEvent);
+    },
+  });
+  const [engine] = engines;
+  if (!engine) throw new Error('the store was not opened');
+  return { ...server, engine };
+}
+
+async function get<T>({ url }: TestServer, path: string): Promise<T> {
+  const answer = await ask(`${url}/api/v1/${path}`);
+  expect([answer.status, answer.body.toString()]).toEqual([200, expect.any(String)]);
+  return JSON.parse(answer.body.toString());
+}
+
+/** An action with its result. Returns its key. */
+async function putAction(server: TestServer): Promise<string> {
+  const put = async (bytes: Uint8Array) => {
+    const body = Buffer.from(bytes);
+    const digest = digestOf(body);
+    expect((await ask(`${server.url}/cas/${digest.hash}`, 'PUT', { body })).status).toBe(200);
+    return digest;
+  };
+  const command = Command.encode({ ...Command.decode(NOTHING), arguments: ['make', 'all'] }).finish();
+  const commandDigest = toWire(await put(command));
+  const inputRootDigest = toWire(await put(NOTHING));
+  const { hash } = await put(
+    Action.encode({ ...Action.decode(NOTHING), commandDigest, inputRootDigest }).finish(),
+  );
+  expect((await ask(`${server.url}/ac/${hash}`, 'PUT', { body: resultWith({}) })).status).toBe(200);
+  return hash;
+}
+
+async function textOf(page: Visit['page'], url: string): Promise<string> {
+  expect((await page.goto(url))?.status()).toBe(200);
+  return page.locator('main').innerText();
+}
+
+/** What is of one node: its address, and how long ago something was. */
+const ofBoth = (text: string) =>
+  text
+    .replaceAll(/just now|\d+ seconds? ago/g, 'AGO')
+    .replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')
+    .replaceAll(' this one', '');
+
+test('every page of one node shows what happened at the other, and the same figures', async () => {
+  const objects = new MemoryObjects();
+  const [one, two] = [await node(objects), await node(objects)];
+  const action = await putAction(one);
+  const lookUp = async ({ url }: TestServer, name: string) => {
+    const headers = { [METADATA]: metadataOf('bazel', 'one-invocation') };
+    await ask(`${url}/ac/${name === 'action' ? action : key(name)}`, 'GET', { headers });
+  };
+  const report = reportOf([
+    step('lint', { commandMs: 61_010, status: 'declared' }),
+    { ...miss('compile', { kind: 'variable', name: 'BUILD_ID' }, 125_000), status: 'unproven', key: action },
+  ]);
+  const body = Buffer.from(JSON.stringify(report));
+  expect((await ask(`${one.url}/api/v1/runs`, 'POST', { body })).status).toBe(201);
+  expect((await get<Run>(two, `runs/${report.id}`)).stepList).toHaveLength(2);
+  expect(await get<Misses>(two, 'misses')).toMatchObject({ runs: 1, misses: 1, lostMs: 125_000 });
+  const steps = async () => (await get<Hermeticity>(two, 'hermeticity')).counts;
+  await expect.poll(steps, WAIT).toMatchObject({ declared: 1, unproven: 1 });
+
+  for (const name of ['action', 'absent']) await lookUp(one, name);
+  const bazelAt = async (server: TestServer) =>
+    (await get<Runs>(server, 'runs?tool=bazel')).runs.map(({ hits, misses }) => [hits, misses]);
+  await expect.poll(() => bazelAt(two), WAIT).toEqual([[1, 1]]);
+  await lookUp(two, 'action');
+  for (const server of [one, two]) {
+    await expect.poll(() => bazelAt(server), WAIT).toEqual([[2, 1]]);
+    const today = async () => (await get<Now>(server, 'now')).today;
+    await expect.poll(today, WAIT).toMatchObject({ hits: 2, misses: 1, runs: 1 });
+    await expect.poll(async () => (await get<Storage>(server, 'storage')).nodes.length, WAIT).toBe(2);
+  }
+
+  const { page, complaints } = await browser.visit();
+  const paths = [
+    '/runs',
+    `/runs/${report.id}`,
+    `/action/${action}`,
+    '/misses',
+    '/hermeticity',
+    '/setup',
+    '/storage',
+  ];
+  for (const path of paths)
+    expect([path, ofBoth(await textOf(page, two.url + path))]).toEqual([
+      path,
+      ofBoth(await textOf(page, one.url + path)),
+    ]);
+  for (const { url } of [one, two]) {
+    const now = await textOf(page, url);
+    expect(now).toContain('2 hits of 3 lookups');
+    expect(now).toMatch(/Time saved today\s+1 min 1 s\s+in 1 run/);
+  }
+
+  await database.advance(RESULT_LEASE_TICKS + BLOB_LEASE_TICKS);
+  await one.engine.janitor.evict();
+  expect(await textOf(page, `${one.url}/storage`)).toMatch(/Age of what goes out\s+\d+ (min|h|d)/);
+  expect(complaints).toEqual([]);
+});

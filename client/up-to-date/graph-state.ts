@@ -148,7 +148,7 @@ export class GraphState {
   }
 
   #stepOf(id: string): WrittenStep | undefined {
-    return Object.hasOwn(this.#written.memos, id) ? this.#written.memos[id] : undefined;
+    return Object.hasOwn(this.#written.states, id) ? this.#written.states[id] : undefined;
   }
 
   #nameOf(row: number): string {
@@ -227,6 +227,21 @@ function absentNames({ loose, absent }: WrittenGraph, { names }: StatTable): Map
   }
   return folders;
 }
+
+/** What a run says of an up-to-date step. */
+export function hitOf({ key, exitCode, commandMs, status }: WrittenStep): UpToDateHit {
+  return { key, exitCode, commandMs, status, ...IN_PLACE };
+}
+
+const IN_PLACE = {
+  outcome: 'hit-local',
+  reason: 'found in place',
+  published: false,
+  shared: false,
+  outputsWritten: 0,
+} as const;
+
+export type UpToDateHit = Pick<StepState, 'key' | 'exitCode' | 'commandMs' | 'status'> & typeof IN_PLACE;
 
 /** Most logs are empty. */
 export function logOf({ stdout, stderr, order }: WrittenStep): Log {

@@ -11,7 +11,7 @@ import type { RunContext } from '../run/context.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { replay } from '../run/log.ts';
 import type { RunSummary } from '../run/run.ts';
-import { type DeclaredStep, GraphState, logOf } from './graph-state.ts';
+import { type DeclaredStep, GraphState, hitOf, logOf } from './graph-state.ts';
 import { type GraphName, type WrittenStep, writeStateFile } from './state-file.ts';
 import { stepStateOf } from './step-state.ts';
 import { variablesDigest } from './variables-digest.ts';
@@ -132,20 +132,12 @@ async function share({ workspace }: RunRequest, remoteUrl: URL, options: RunOpti
 }
 
 function finish(found: WrittenStep, request: RunRequest, options: RunOptions, began: number): RunSummary {
-  const { key, exitCode, commandMs, status, receipt, step = stepOf(request) } = found;
+  const { receipt, step = stepOf(request) } = found;
+  const hit = hitOf(found);
+  const { outcome, reason, key, commandMs } = hit;
   replay(logOf(found), options);
-  historyOf(options.storeFolder).append(request, { ...IN_PLACE, key, step, commandMs, at: began });
-  return {
-    exitCode,
-    commandMs,
-    status,
-    ...(receipt !== '' && { receipt: JSON.parse(receipt) }),
-    key,
-    ...IN_PLACE,
-    ...NOTHING_DONE,
-    elapsedMs: Date.now() - began,
-  };
+  const noted = { outcome, reason, key, step, commandMs, at: began };
+  historyOf(options.storeFolder).append(request, noted);
+  const elapsedMs = Date.now() - began;
+  return { ...hit, ...(receipt !== '' && { receipt: JSON.parse(receipt) }), elapsedMs };
 }
-
-const IN_PLACE = { outcome: 'hit-local', reason: 'found in place' } as const;
-const NOTHING_DONE = { published: false, shared: false, outputsWritten: 0 } as const;

@@ -14,7 +14,7 @@ import { invalidatorsOf } from './invalidators.ts';
 import { packRows, type RowRanges } from './row-ranges.ts';
 import type { StepState } from './step-state.ts';
 
-const MAGIC = 'assay-graph-10';
+const MAGIC = 'assay-graph-11';
 
 /** Every folder of an output counts as listed: a file that was added to it is not an output. */
 const NO_FOLDERS: ReadonlySet<string> = new Set();
@@ -37,12 +37,12 @@ export interface WrittenStep extends Omit<StepState, 'log' | 'tools' | 'inputs' 
 }
 
 export interface WrittenGraph extends GraphName {
-  /** The invalidators (invalidators.ts). */
-  readonly circumstances: string;
+  /** Of invalidators.ts. */
+  readonly invalidators: string;
   readonly config: RowRanges;
   readonly steps: readonly Step[];
   readonly tools: readonly ToolStamp[];
-  readonly memos: Readonly<Record<string, WrittenStep>>;
+  readonly states: Readonly<Record<string, WrittenStep>>;
   /** Row, index into `absent`, row, index … : the folders whose times may change (absent-paths.ts). */
   readonly loose: readonly number[];
   readonly absent: readonly (readonly string[])[];
@@ -64,9 +64,8 @@ export function readStateFile(
   const table = readTable(fileFor(storeFolder, graph), MAGIC);
   if (!table) return undefined;
   const written: WrittenGraph = JSON.parse(table.extra.toString());
-  const { root, single, circumstances } = written;
-  const isCurrent =
-    root === graph.root && single === graph.single && circumstances === invalidatorsOf(caller);
+  const { root, single, invalidators } = written;
+  const isCurrent = root === graph.root && single === graph.single && invalidators === invalidatorsOf(caller);
   return isCurrent ? { table, written } : undefined;
 }
 
@@ -81,12 +80,12 @@ export function writeStateFile(
   const absentPaths = new AbsentPaths(record.config.rows);
   const config = packRows(absentPaths.needed(record.config), rows);
   if (!config) return;
-  const memos: Record<string, WrittenStep> = {};
+  const states: Record<string, WrittenStep> = {};
   for (const [id, { log, inputs, outputs, ...rest }] of record.states) {
     const needed = packRows(absentPaths.needed(inputs), rows);
     const made = packRows(absentPaths.needed({ rows: outputs, traversed: NO_FOLDERS }), rows);
     if (!needed || !made) continue;
-    memos[id] = {
+    states[id] = {
       ...rest,
       stdout: log.stdout.toString('base64'),
       stderr: log.stderr.toString('base64'),
@@ -98,11 +97,11 @@ export function writeStateFile(
   }
   const written: WrittenGraph = {
     ...graph,
-    circumstances: invalidatorsOf(caller),
+    invalidators: invalidatorsOf(caller),
     config,
     steps: [...record.steps.values()],
     tools: tools.values,
-    memos,
+    states,
     ...numbered(absentPaths.absentNames(), rows),
   };
   writeTable(fileFor(storeFolder, graph), MAGIC, tableOf(rows, Buffer.from(JSON.stringify(written))));

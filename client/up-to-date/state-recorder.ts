@@ -18,8 +18,8 @@ import type { KeyedAction } from '../run/key.ts';
 import type { Log } from '../run/log.ts';
 import type { HitReceipt } from '../run/receipt.ts';
 import { type PathStats, withNewTimes } from './absent-paths.ts';
-import { type GraphState, logOf } from './graph-state.ts';
-import { type WrittenStep, writeStateFile } from './state-file.ts';
+import { type GraphState, hitOf, logOf } from './graph-state.ts';
+import { writeStateFile } from './state-file.ts';
 import { type StepState, stepStateOf } from './step-state.ts';
 import { variablesDigest } from './variables-digest.ts';
 
@@ -77,8 +77,10 @@ export class StateRecorder {
     const receipt: HitReceipt | undefined =
       wantsReceipts && hit.receipt !== '' ? JSON.parse(hit.receipt) : undefined;
     const known = { key, address, result, receipt };
-    if (state?.isInPlace(hit))
-      return { ...known, inPlace: { end: endOf(step, hit, receipt), log: logOf(hit) } };
+    if (state?.isInPlace(hit)) {
+      const end = { step: step.id, ...hitOf(hit), elapsedMs: 0, ...(receipt && { receipt }) };
+      return { ...known, inPlace: { end, log: logOf(hit) } };
+    }
     return { ...known, lacksOutputs: state?.lacksOutputs(hit) ?? false };
   }
 
@@ -157,24 +159,6 @@ export class StateRecorder {
     return !config || definition === definitionOf(step, steps);
   }
 }
-
-function endOf(
-  { id: step }: Step,
-  { key, commandMs, status }: WrittenStep,
-  receipt: HitReceipt | undefined,
-): StepEnd {
-  return { ...IN_PLACE, step, key, commandMs, status, ...(receipt && { receipt }) };
-}
-
-const IN_PLACE = {
-  outcome: 'hit-local',
-  exitCode: 0,
-  reason: 'found in place',
-  published: false,
-  shared: false,
-  outputsWritten: 0,
-  elapsedMs: 0,
-} as const;
 
 function definitionOf(step: Step, steps: StepTable): string {
   return digestOf(Buffer.from(JSON.stringify([step, outputsBefore(step, steps)]))).hash;

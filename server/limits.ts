@@ -240,9 +240,9 @@ export const DASHBOARD = {
   listedRuns: 50,
   maxListedRuns: 200,
   /** Runs that one answer searches for those that were asked for. */
-  searchedRuns: 5000,
+  searchedRuns: 2000,
   /** Causes of misses, steps, findings and divergences on a page. */
-  listedCauses: 100,
+  listedCauses: 50,
   listedSteps: 1000,
   listedFindings: 200,
   listedDivergences: 50,

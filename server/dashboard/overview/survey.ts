@@ -1,6 +1,6 @@
 // A survey of the store: what fills it, by namespace and tool, and which keys have two results.
 //
-// It reads every result. So one runs at a time, it rests as long as it works, and its answer is used for
+// It reads every result. So one runs at a time, it rests three times as long as it works, and its answer is used for
 // DASHBOARD.countedMs or SURVEY_REST times its own duration. The answer is kept in the history: it survives a restart,
 // and all nodes of a fleet show the same one. A reader waits only a moment for the first survey: then it gets none.
 import { setTimeout as pause } from 'node:timers/promises';
@@ -35,14 +35,15 @@ export interface Surveyed {
 
 const NAME = { kind: 'survey', id: 'newest', namespace: DEFAULT_NAMESPACE };
 /** For the first survey, which has no earlier answer. */
-const WAIT_MS = 300;
+const WAIT_MS = 150;
 const REST = 'other';
 const MAX_NAMES = 1000;
 const KEPT_WRITERS = 10;
 /** A survey that takes long is made seldom: it costs at most a twentieth of one core. */
 const SURVEY_REST = 10;
-/** Of one turn. Then requests are served, and the survey rests as long as the turn took. */
+/** Of one turn. Then requests are served, and the survey rests: the page that began it is not made yet. */
 const TURN_MS = 5;
+const TURNS_OF_REST = 3;
 
 export class Survey {
   readonly #store: Store;
@@ -119,7 +120,7 @@ class Turns {
   async yield(): Promise<void> {
     const took = performance.now() - this.#began;
     if (took < TURN_MS) return;
-    await pause(took, undefined, { ref: false });
+    await pause(TURNS_OF_REST * took, undefined, { ref: false });
     this.#began = performance.now();
   }
 }

@@ -9,6 +9,10 @@ import { STATUS_MEANING, STATUS_TONES, statusWord } from './words.ts';
 
 const STATUSES: readonly EvidenceStatus[] = ['declared', 'observed', 'unwatched', 'unproven'];
 
+/** A browser takes long for a table of a thousand rows. The API has more. */
+const SHOWN_STEPS = 200;
+const SHOWN_FINDINGS = 50;
+
 export function hermeticityPage(all: Hermeticity, now: number): Html {
   const { counts, steps, moreSteps, findings } = all;
   const total = STATUSES.reduce((sum, status) => sum + counts[status], 0);
@@ -28,8 +32,8 @@ export function hermeticityPage(all: Hermeticity, now: number): Html {
 ${overview(counts, total)}
 <p class="note">Read ${ago(all.stepsReadAt, now)}.</p>
 ${divergenceList(all, now)}
-${findingList(findings, now)}
-${stepTable(steps, moreSteps, now)}`;
+${findingList(findings.slice(0, SHOWN_FINDINGS), now)}
+${stepTable(steps.slice(0, SHOWN_STEPS), moreSteps + Math.max(0, steps.length - SHOWN_STEPS), now)}`;
 }
 
 function overview(counts: Hermeticity['counts'], total: number): Html {
@@ -87,7 +91,10 @@ function findingList(rows: readonly FindingRow[], now: number): Html {
 
 function stepTable(rows: readonly HermeticStep[], more: number, now: number): Html {
   if (rows.length === 0) return NOTHING;
-  const note = more > 0 ? html`<p class="note">and ${counted(more, 'step')} more.</p>` : NOTHING;
+  const note =
+    more > 0
+      ? html`<p class="note">and ${counted(more, 'step')} more, better proven or without findings: <a href="/api/v1/hermeticity">as JSON</a>.</p>`
+      : NOTHING;
   return section(
     'All steps, the least proven first',
     html`${table(

@@ -1,6 +1,6 @@
 // Run: the steps on a timeline, the critical path, and why each step ran.
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
-import type { Run } from '../api/types.ts';
+import type { Run, TailEvent } from '../api/types.ts';
 import { ago, bytes, count, counted, duration, short } from './format.ts';
 import { callout, empty, link, section, table, tile, tiles, webLink } from './parts.ts';
 import { timeline } from './timeline.ts';
@@ -66,6 +66,26 @@ function criticalPath({ criticalPath: names, stepList, elapsedMs }: Run): Html {
   );
 }
 
+/** Tools that have keys of their own, of which no action is known. */
+const WITHOUT_ACTIONS: ReadonlySet<string> = new Set([
+  'actions',
+  'azure',
+  'ccache',
+  'gradle',
+  'lage',
+  'nx',
+  'rush',
+  's3',
+  'sccache',
+  'turbo',
+  'webdav',
+]);
+
+function keyOf({ key, tool }: TailEvent): Html {
+  if (!/^[0-9a-f]{64}$/.test(key)) return short(key, 40);
+  return WITHOUT_ACTIONS.has(tool) ? short(key) : link(`/action/${key}`, short(key));
+}
+
 function lookups(run: Run, now: number): Html {
   const note = html`<p class="faint">${run.tool} does not report its steps. These are its requests that belong together.</p>`;
   if (run.lookups.length === 0)
@@ -82,9 +102,7 @@ function lookups(run: Run, now: number): Html {
       ],
       run.lookups.map((event) => [
         eventWord(event.what),
-        /^[0-9a-f]{64}$/.test(event.key)
-          ? link(`/action/${event.key}`, short(event.key))
-          : short(event.key, 40),
+        keyOf(event),
         html`<code>${event.namespace === '' ? '(default)' : event.namespace}</code>`,
         ago(event.at, now),
       ]),

@@ -128,6 +128,8 @@ export class MissSums {
   lostMs = 0;
   droppedCauses = 0;
   readonly causes = new Map<string, CauseSum>();
+  /** The steps of each cause by name: a page adds up thousands of them. */
+  readonly #steps = new WeakMap<CauseSum, Map<string, StepSum>>();
 
   addRun(run: RunMisses): void {
     this.#countRun(run, 1);
@@ -164,7 +166,9 @@ export class MissSums {
     if (!sum) return;
     sum.count--;
     sum.lostMs -= commandMs;
-    if (sum.count <= 0) known.steps.splice(known.steps.indexOf(sum), 1);
+    if (sum.count > 0) return;
+    known.steps.splice(known.steps.indexOf(sum), 1);
+    this.#steps.delete(known);
   }
 
   /** Adds the sums of a document. */
@@ -182,20 +186,27 @@ export class MissSums {
     known.count += count;
     known.lostMs += lostMs;
     if (example.at >= known.example.at) known.example = example;
-    for (const { step, repository, count: times, lostMs: lost } of steps) {
-      const same = known.steps.find((one) => one.step === step && one.repository === repository);
+    const byName = this.#stepsOf(known);
+    for (const one of steps) {
+      const same = byName.get(nameOfStep(one));
       if (same) {
-        same.count += times;
-        same.lostMs += lost;
-      } else
-        known.steps.push({
-          step,
-          ...(repository !== undefined && { repository }),
-          count: times,
-          lostMs: lost,
-        });
+        same.count += one.count;
+        same.lostMs += one.lostMs;
+      } else {
+        const added = { ...one };
+        known.steps.push(added);
+        byName.set(nameOfStep(one), added);
+      }
     }
-    if (known.steps.length > MAX_STEPS) known.steps = known.steps.sort(byLoss).slice(0, KEPT_STEPS);
+    if (known.steps.length <= MAX_STEPS) return;
+    known.steps = known.steps.sort(byLoss).slice(0, KEPT_STEPS);
+    this.#steps.delete(known);
+  }
+
+  #stepsOf(cause: CauseSum): Map<string, StepSum> {
+    const known = this.#steps.get(cause) ?? new Map(cause.steps.map((one) => [nameOfStep(one), one]));
+    this.#steps.set(cause, known);
+    return known;
   }
 
   #keep(most: number): void {
@@ -212,6 +223,10 @@ export class MissSums {
     const { runs, misses, lostMs, causes, droppedCauses } = this;
     return { runs, misses, lostMs, causes: [...causes.values()], droppedCauses };
   }
+}
+
+function nameOfStep({ step, repository = '' }: StepSum): string {
+  return `${repository}\0${step}`;
 }
 
 export function byLoss(

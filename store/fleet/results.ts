@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Digest, EMPTY, type Hash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
-import { nodeCrypto } from '../../core/sha256.ts';
+import { sha256 } from '../../core/sha256.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type { RecordsPage, ResultAddress, ResultRecords, StoredResult, Writer } from '../store.ts';
 import type { AcknowledgedPuts } from './acknowledged-puts.ts';
@@ -282,12 +282,11 @@ export function decodeRow(address: ResultAddress, row: ResultRow): StoredResult 
   return checksumOf(address, result).equals(row.checksum) ? result : undefined;
 }
 
-/** Covers the address too, so that no flipped bit can move a result to another key. */
+/** Covers the address too, so that no flipped bit can move a result to another key. One call: a hasher takes 20 µs. */
 function checksumOf({ namespace, key }: ResultAddress, { bytes, references, writer }: StoredResult): Buffer {
-  const hasher = nodeCrypto().createHash('sha256');
-  hasher.update(`${namespace}\0${key}\0${encodeWriter(writer) ?? ''}\0`);
-  for (const { hash, size } of references) hasher.update(`${hash}/${size} `);
-  return hasher.update('\0').update(bytes).digest();
+  const names = references.map(({ hash, size }) => `${hash}/${size} `).join('');
+  const head = Buffer.from(`${namespace}\0${key}\0${encodeWriter(writer) ?? ''}\0${names}\0`);
+  return Buffer.from(sha256(Buffer.concat([head, bytes])), 'hex');
 }
 
 function encodeWriter(writer: Writer | undefined): string | null {

@@ -14,8 +14,8 @@ import { type Answer, type BlobSpec, bytesOf, type Operation, type Question } fr
 
 /** Waits end sooner than in a real node, because the faults of a schedule last about a second. */
 const IDLE_MS = 1500;
-/** So little that a few schedules fill it. */
-const MAX_BYTES = 2 * 1024 * 1024;
+/** So little that every round of the janitor evicts all that has no lease. */
+const MAX_BYTES = 16 * 1024;
 /** So little that it is full with the first large blobs, which are leased. */
 const TIER_BYTES = 3 * 1024 * 1024;
 /** A second question about a missing object comes while the bucket may still deny it. */

@@ -2,6 +2,9 @@
 //
 // Sits above all layers of results: their `get` decides whether a label's result is a hit, and leases it. A
 // label whose result is gone can be put again.
+//
+// Not guaranteed: a put that has found the result of a label missing takes the label, also if that result comes back
+// before the put ends.
 
 import { AssayError } from '../../core/errors.ts';
 import { isLossless } from '../../core/lossless-text.ts';

@@ -118,3 +118,10 @@ it('finds nothing in what a correct fleet may answer', () => {
   ];
   expect(violationsOf(events, LEASE_MS)).toEqual([]);
 });
+
+it('allows a put of a label to take it that began before its result was found', () => {
+  const putAt = (start: number, end: number): Event => ({ ...at(start, putLabel('other')), end });
+  const events = [at(0, putLabel('k')), at(20, label('k')), at(60, label('other'))];
+  expect(violationsOf([...events, putAt(15, 50)], LEASE_MS)).toEqual([]);
+  expect(violationsOf([...events, putAt(31, 50)], LEASE_MS)).toHaveLength(2);
+});

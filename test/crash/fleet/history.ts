@@ -126,13 +126,14 @@ function secondBodies(events: readonly Event[], leaseMs: number): string[] {
 
 /**
  * A label keeps its result while that is a hit: within the lease it is found, and no other key takes it. So the results
- * of a label form a chain.
+ * of a label form a chain. A put that began earlier may have found the result missing: it may still take the label
+ * (store/layers/labels.ts).
  */
 function movedLabels(events: readonly Event[], leaseMs: number): string[] {
   const leases = leasesOf(events);
   return events.flatMap((event) => {
     const named = labelIn(event) ?? labelPutBy(event);
-    if (!named) return [];
+    if (!named || events.some((other) => mayStillReplace(other, named, event))) return [];
     // A put leases nothing: the result must have had its lease before.
     const until = labelIn(event)
       ? event.start + leaseMs
@@ -162,6 +163,13 @@ function labelPutBy({ operation, answer }: Event): NamedLabel | undefined {
   return operation.kind === 'put-label' && answer.kind === 'outcome' && answer.outcome === 'stored'
     ? { label: operation.label, key: keyOf(operation.key) }
     : undefined;
+}
+
+/** A put whose answer was lost may be executed after it. */
+function mayStillReplace({ operation, answer, start, end }: Event, named: NamedLabel, seen: Event): boolean {
+  if (operation.kind !== 'put-label' || operation.label !== named.label) return false;
+  if (keyOf(operation.key) === named.key || start > seen.end) return false;
+  return end > seen.start || answer.kind === 'error' || answer.kind === 'killed';
 }
 
 function contradicts(event: Event, { label, key }: NamedLabel): boolean {

@@ -58,6 +58,7 @@ try {
   for (const size of sizes) await measureStarts(size);
   await measureRequests(sizes);
   for (let round = 0; round <= HITS; round++) for (const size of sizes) await measureHit(size, round);
+  report(sizes);
   for (const size of sizes) {
     measureCommand(size, 'verify', 'verify', '--anew', '--restore', '0');
     measureCommand(size, 'gc --dry-run', 'gc', '--dry-run', '--max-size', '1MB', '--lease', '1s');
@@ -186,6 +187,7 @@ function measureCommand(size: Size, name: string, ...args: readonly string[]): v
   add(size, `${name}, own memory, MiB`, took.ownMiB);
 }
 
+/** Prints what was measured since the last report. */
 function report(sizes: readonly Size[]): void {
   const names = [...(sizes[0]?.costs.keys() ?? [])];
   const heading = [
@@ -200,7 +202,8 @@ function report(sizes: readonly Size[]): void {
     );
     return [name, ...cells, ((medians.at(-1) ?? Number.NaN) / (medians[0] ?? Number.NaN)).toFixed(2)];
   });
-  console.log(table([heading, ...lines]));
+  console.log(`${table([heading, ...lines])}\n`);
+  for (const { costs } of sizes) costs.clear();
 }
 
 function cellOf(middle: number, all: readonly number[]): string {

@@ -14,6 +14,7 @@ import { ask, type TestServer, testServer } from '../../rig.ts';
 import { miss, reportOf, step } from '../reports.ts';
 import { browserForAll, type Visit } from './chromium.ts';
 
+const MINUTES = 60_000;
 const NOTHING = new Uint8Array(0);
 const WAIT = { timeout: 40_000, interval: 100 };
 const browser = browserForAll();
@@ -32,7 +33,7 @@ interface Node extends TestServer {
 async function node(objects: MemoryObjects): Promise<Node> {
   const engines: FleetEngine[] = [];
   const server = await testServer({
-    limits: { activityFlushMs: 50 },
+    limits: { activityFlushMs: 500 },
     space: { used: () => 1000, limit: 10_000 },
     store: async (onEvent) => {
       const engine = await openFleetEngine({ index: database.url, objects, onEvent, maxBytes: 1, memoMs: 0 });
@@ -81,7 +82,9 @@ const ofBoth = (text: string) =>
     .replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')
     .replaceAll(' this one', '');
 
-test('every page of one node shows what happened at the other, and the same figures', async () => {
+test('every page of one node shows what happened at the other, and the same figures', {
+  timeout: 5 * MINUTES,
+}, async () => {
   const objects = new MemoryObjects();
   const [one, two] = [await node(objects), await node(objects)];
   const action = await putAction(one);

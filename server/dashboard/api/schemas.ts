@@ -250,7 +250,15 @@ export const STORAGE: ShapeOf<Storage> = {
 export const SETUP: ShapeOf<Setup> = {
   address: 'string',
   needsToken: 'boolean',
-  tools: [{ name: 'string', snippet: 'string', 'lastRequestAt?': 'string', lookupsToday: 'number' }],
+  tools: [
+    {
+      name: 'string',
+      snippet: 'string',
+      'lastRequestAt?': 'string',
+      'countsAs?': 'string',
+      lookupsToday: 'number',
+    },
+  ],
 };
 
 const FILE: ShapeOf<FileRow> = {

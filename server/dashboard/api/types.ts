@@ -459,5 +459,7 @@ export interface ToolSetup {
   readonly snippet: string;
   /** The light is green if it is there. */
   readonly lastRequestAt?: string;
+  /** Its requests can't be told from those of this other tool, so it has no light of its own. */
+  readonly countsAs?: string;
   readonly lookupsToday: number;
 }

@@ -7,14 +7,20 @@ import type { Readable } from '../runs/runs.ts';
 import { type Address, TOOLS } from '../setup/tools.ts';
 import { DAY } from './figures.ts';
 
-/** How each tool of the page is counted: the names that it may have (activity/caller.ts), and its protocols. */
-const SEEN_AS: Readonly<
-  Record<string, { readonly tools: readonly string[]; readonly protocols?: readonly string[] }>
-> = {
+interface SeenAs {
+  /** The names that the tool may have (activity/caller.ts). */
+  readonly tools: readonly string[];
+  readonly protocols?: readonly string[];
+  /** It sends what this other tool sends. */
+  readonly countsAs?: string;
+}
+
+/** How each tool of the page is counted. */
+const SEEN_AS: Readonly<Record<string, SeenAs>> = {
   'assay run': { tools: ['assay'] },
   'Bazel, gRPC': { tools: ['bazel'], protocols: ['grpc'] },
   'Bazel, HTTP': { tools: ['bazel', 'http'], protocols: ['http'] },
-  'Bazel, persistent worker': { tools: ['assay'] },
+  'Bazel, persistent worker': { tools: [], countsAs: 'assay run' },
   moon: { tools: ['moon'] },
   recc: { tools: ['recc'] },
   BuildStream: { tools: ['buildstream', 'buildbox'] },
@@ -22,13 +28,13 @@ const SEEN_AS: Readonly<
   'sccache, S3': { tools: ['s3', 'sccache'], protocols: ['s3'] },
   'sccache, WebDAV': { tools: ['webdav', 'sccache'], protocols: ['webdav'] },
   Gradle: { tools: ['gradle'] },
-  Go: { tools: ['assay'] },
+  Go: { tools: [], countsAs: 'assay run' },
   Turborepo: { tools: ['turbo'] },
   Nx: { tools: ['nx'] },
   Rush: { tools: ['rush'] },
   'lage, backfill': { tools: ['azure', 'lage'] },
   'GitHub Actions cache': { tools: ['actions'] },
-  wireit: { tools: ['actions'] },
+  wireit: { tools: [], countsAs: 'GitHub Actions cache' },
 };
 
 /** A tool that was seen in this time is connected. */
@@ -52,12 +58,13 @@ export async function setupAnswer(
     address: `${address.isTls ? 'https' : 'http'}://${address.host}`,
     needsToken: address.needsToken,
     tools: TOOLS.map(({ name, snippet }): ToolSetup => {
-      const { tools = [], protocols } = SEEN_AS[name] ?? {};
+      const { tools = [], protocols, countsAs } = SEEN_AS[name] ?? {};
       const last = lastSeen(seen, tools, protocols);
       return {
         name,
         snippet: snippet(address),
         ...(last !== undefined && { lastRequestAt: new Date(last).toISOString() }),
+        ...(countsAs !== undefined && { countsAs }),
         lookupsToday: tools.reduce((sum, tool) => sum + (lookups.get(tool) ?? 0), 0),
       };
     }),

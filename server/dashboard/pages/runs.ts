@@ -94,8 +94,8 @@ export function runRows(runs: readonly RunRow[], now: number): Html {
       what(run),
       html`${run.tool}${run.toolVersion === undefined ? NOTHING : html` <span class="faint">${run.toolVersion}</span>`}`,
       steps(run),
-      html`${duration(run.elapsedMs)}`,
-      html`${duration(run.savedMs)}`,
+      html`<span class="whole">${duration(run.elapsedMs)}</span>`,
+      html`<span class="whole">${duration(run.savedMs)}</span>`,
       ago(run.startedAt, now),
     ]),
   );

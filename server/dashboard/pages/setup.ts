@@ -21,14 +21,15 @@ export function setupPage(setup: Setup, team: string | undefined, now: number): 
 <button type="submit">Fill in</button>
 <p class="note">Any name. Each team has keys of its own.</p>
 </form>
-<p id="connected" aria-live="polite">${summary(connected)}</p>
+<p id="connected" aria-live="polite">${summary(connected, setup.tools)}</p>
 <div class="cards" data-lights>${setup.tools.map((tool, index) => card(tool, index, shown, now))}</div>`;
 }
 
-function summary(connected: readonly ToolSetup[]): string {
+function summary(connected: readonly ToolSetup[], all: readonly ToolSetup[]): string {
   if (connected.length === 0) return 'No tool has asked this server yet.';
   const names = connected.map(({ name }) => name).join(', ');
-  return `${connected.length} of ${TOOLS.length} have asked this server: ${names}.`;
+  const withLight = all.filter(({ countsAs }) => countsAs === undefined);
+  return `${connected.length} of ${withLight.length} have asked this server: ${names}.`;
 }
 
 function card(tool: ToolSetup, index: number, team: string, now: number): Html {
@@ -42,7 +43,8 @@ ${copyable(snippet.replace(/\bTEAM\b/g, team), `the setting for ${name}`)}
 </article>`;
 }
 
-function light({ name, lastRequestAt, lookupsToday }: ToolSetup, now: number): Html {
+function light({ name, lastRequestAt, lookupsToday, countsAs }: ToolSetup, now: number): Html {
+  if (countsAs !== undefined) return html`<span class="note">Counts as ${countsAs}</span>`;
   if (lastRequestAt === undefined)
     return html`<span class="light" data-tool="${name}">Waiting for the first request</span>`;
   return html`<span class="light on" data-tool="${name}">Connected: ${counted(lookupsToday, 'lookup')} today, the last ${ago(lastRequestAt, now)}</span>`;

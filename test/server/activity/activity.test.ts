@@ -62,6 +62,20 @@ test('hits and misses are counted by tool for those who may read the namespace, 
   expect(light('Nx')?.lastRequestAt).toBeUndefined();
 });
 
+test('a request lights its own tool, and none that can’t be told from it', async () => {
+  const { get, lookUp } = await served();
+  await lookUp(ROOT, `/ac/${key('a')}`, { 'user-agent': 'assay/0.1.0' });
+  const { tools } = await get<Setup>(ROOT, 'setup');
+  const lit = tools.filter(({ lastRequestAt }) => lastRequestAt !== undefined);
+  expect(lit.map(({ name }) => name)).toEqual(['assay run']);
+  const others = tools.flatMap(({ name, countsAs }) => (countsAs === undefined ? [] : [[name, countsAs]]));
+  expect(others).toEqual([
+    ['Bazel, persistent worker', 'assay run'],
+    ['Go', 'assay run'],
+    ['wireit', 'GitHub Actions cache'],
+  ]);
+});
+
 test('the tail goes on after a position', async () => {
   const { get, lookUp } = await served();
   await lookUp(MAIN, `/ac/${key('a')}`);

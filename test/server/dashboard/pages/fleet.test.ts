@@ -75,10 +75,10 @@ async function textOf(page: Visit['page'], url: string): Promise<string> {
   return page.locator('main').innerText();
 }
 
-/** What is of one node: its address, and how long ago something was. */
+/** The text of a page without what differs between nodes: the address, and how long ago something was. */
 const ofBoth = (text: string) =>
   text
-    .replaceAll(/just now|\d+ seconds? ago/g, 'AGO')
+    .replaceAll(/just now|\d+ (second|minute)s? ago/g, 'AGO')
     .replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')
     .replaceAll(' this one', '');
 

@@ -1,10 +1,8 @@
 // The label layer: a label leads to a hit or is not found, and keeps its result for as long as that is a hit.
 //
 // Sits above all layers of results: their `get` decides whether a label's result is a hit, and leases it. A
-// label whose result is gone can be put again.
-//
-// Not guaranteed: a put that has found the result of a label missing takes the label, also if that result comes back
-// before the put ends.
+// label whose result is gone can be put again: a put takes a label only if the label's result was missing at a moment
+// of the put. Of two puts that replace one result, the engine lets only one through; the other one begins again.
 
 import { AssayError } from '../../core/errors.ts';
 import { isLossless } from '../../core/lossless-text.ts';

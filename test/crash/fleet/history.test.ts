@@ -119,9 +119,24 @@ it('finds nothing in what a correct fleet may answer', () => {
   expect(violationsOf(events, LEASE_MS)).toEqual([]);
 });
 
-it('allows a put of a label to take it that began before its result was found', () => {
+it('allows a put to take a label only if the result was missing for a moment of it', () => {
   const putAt = (start: number, end: number): Event => ({ ...at(start, putLabel('other')), end });
   const events = [at(0, putLabel('k')), at(20, label('k')), at(60, label('other'))];
   expect(violationsOf([...events, putAt(15, 50)], LEASE_MS)).toEqual([]);
   expect(violationsOf([...events, putAt(31, 50)], LEASE_MS)).toHaveLength(2);
+  // With a result that has its lease from before the put until after it.
+  const present = [at(0, stored(blob)), ...events];
+  expect(violationsOf([...present, putAt(15, 50)], LEASE_MS)).toEqual([
+    expect.stringContaining('a label has moved'),
+  ]);
+});
+
+it('finds two puts that take one label at the same time', () => {
+  const both = [
+    at(0, stored(blob)),
+    at(20, putLabel('k')),
+    at(25, putLabel('other')),
+    at(40, label('other')),
+  ];
+  expect(violationsOf(both, LEASE_MS)).toEqual([expect.stringContaining('a label has moved')]);
 });

@@ -126,14 +126,17 @@ function secondBodies(events: readonly Event[], leaseMs: number): string[] {
 
 /**
  * A label keeps its result while that is a hit: within the lease it is found, and no other key takes it. So the results
- * of a label form a chain. A put that began earlier may have found the result missing: it may still take the label
- * (store/layers/labels.ts).
+ * of a label form a chain. Only a put during which that result was missing for a moment may take the label.
  */
 function movedLabels(events: readonly Event[], leaseMs: number): string[] {
   const leases = leasesOf(events);
   return events.flatMap((event) => {
     const named = labelIn(event) ?? labelPutBy(event);
-    if (!named || events.some((other) => mayStillReplace(other, named, event))) return [];
+    if (
+      !named ||
+      events.some((put) => mayReplace(put, named, event, leases.get(resultName(named.key)), leaseMs))
+    )
+      return [];
     // A put leases nothing: the result must have had its lease before.
     const until = labelIn(event)
       ? event.start + leaseMs
@@ -165,11 +168,22 @@ function labelPutBy({ operation, answer }: Event): NamedLabel | undefined {
     : undefined;
 }
 
-/** A put whose answer was lost may be executed after it. */
-function mayStillReplace({ operation, answer, start, end }: Event, named: NamedLabel, seen: Event): boolean {
+/**
+ * Whether a put that was under way when `seen` was answered may have found the result missing. A put whose answer was
+ * lost may have gone on after that.
+ */
+function mayReplace(
+  put: Event,
+  named: NamedLabel,
+  seen: Event,
+  leases: readonly Event[] | undefined,
+  leaseMs: number,
+): boolean {
+  const { operation, answer, start, end } = put;
   if (operation.kind !== 'put-label' || operation.label !== named.label) return false;
   if (keyOf(operation.key) === named.key || start > seen.end) return false;
-  return end > seen.start || answer.kind === 'error' || answer.kind === 'killed';
+  if (answer.kind === 'error' || answer.kind === 'killed') return true;
+  return end > seen.start && holding(leases, put, leaseMs).length === 0;
 }
 
 function contradicts(event: Event, { label, key }: NamedLabel): boolean {

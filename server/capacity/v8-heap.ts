@@ -3,7 +3,7 @@
 // 1. Buffers outside the heap count as part of the heap, so they die with the young generation.
 // 2. While many clients are connected, neither generation may grow much. The young generation doubles when many objects
 //    survive, as when thousands connect at once, and never shrinks; collecting it then takes as long as it is large. The old
-//    generation would otherwise collect dead connections only at three times the live size (docs/MEASUREMENTS.md).
+//    generation would otherwise collect dead connections only at three times the live size (docs/MEASUREMENTS.md#0208).
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { SERVER } from '../limits.ts';

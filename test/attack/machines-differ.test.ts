@@ -1,5 +1,5 @@
 // Two machines share results through a server and differ in one way. The second one must not take a result that depends on
-// that way, unless docs/HERMETICITY.md says that Assay does not see it. It must take those that do not depend on it.
+// that way, unless docs/MACHINES.md says that Assay does not see it. It must take those that do not depend on it.
 // A machine is a namespace with its own host name, mounts, workspace and store, so this needs root, as in a container of CI.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';

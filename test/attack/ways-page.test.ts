@@ -1,10 +1,10 @@
-// docs/HERMETICITY.md has the table of ways that machines-differ.test.ts tries, and no other.
+// docs/MACHINES.md has the table of ways that machines-differ.test.ts tries, and no other.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stepOf, WAYS, waysTable } from './ways.ts';
 
-const PAGE = join(import.meta.dirname, '../../docs/HERMETICITY.md');
+const PAGE = join(import.meta.dirname, '../../docs/MACHINES.md');
 
 test('the page has the table', () => {
   const [, section = ''] = readFileSync(PAGE, 'utf8').split('## Ways in which machines differ\n');

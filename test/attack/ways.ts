@@ -1,5 +1,5 @@
 // Ways in which two machines differ, each with a command whose output depends on it, and what becomes of the result.
-// machines-differ.test.ts tries each of them. ways-page.test.ts compares the table with docs/HERMETICITY.md.
+// machines-differ.test.ts tries each of them. ways-page.test.ts compares the table with docs/MACHINES.md.
 
 /**
  * `miss`: the result is shared, and the other machine does not take it. `unproven`: the result is not kept. `local`: it
@@ -719,7 +719,7 @@ const FATES: Readonly<Record<Fate, string>> = {
   unseen: '**not seen**',
 };
 
-/** The table of docs/HERMETICITY.md. */
+/** The table of docs/MACHINES.md. */
 export function waysTable(): string {
   const rows = WAYS.map(({ name, command, fate, why, foundAs }) => {
     const finder =

@@ -57,8 +57,7 @@ async function computeKey(workspace: string, storeFolder: string): Promise<void>
     cacheFailures: false,
     ...REQUEST_DEFAULTS,
   };
-  const { stdout, stderr, env: caller } = process;
-  keyOf(request, { cache, caller, stdout, stderr, report, now: Date.now });
+  keyOf(request, { cache, caller: process.env, report });
   await cache.close();
 }
 

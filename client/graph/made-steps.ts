@@ -11,12 +11,12 @@ import { resultKey } from '../../core/path-set.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { GRAPH, INDEX } from '../limits.ts';
-import { isInPlace } from '../outputs/restore.ts';
 import { States } from '../path-sets/states.ts';
 import type { Cache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
+import type { Hit } from '../run/hit.ts';
 import { type KeyedAction, keyOf } from '../run/key.ts';
-import type { Hit } from '../run/lookup.ts';
+import { isInPlace } from '../run/restore-hit.ts';
 import type { StepContext } from './run-step.ts';
 
 interface MadeStep {

@@ -80,8 +80,7 @@ export async function keyOf(action: ActionDeclaration, options: LibraryOptions =
   const cache = openCache({ storeFolder: folder, workspace: request.workspace, now: Date.now, report });
   const caller = options.environment ?? process.env;
   try {
-    return keyOfRequest(request, { cache, caller, stdout: DEAF, stderr: DEAF, report, now: Date.now }).key
-      .hash;
+    return keyOfRequest(request, { cache, caller, report }).key.hash;
   } finally {
     await cache.close();
   }

@@ -19,9 +19,9 @@ import { lstatIn } from '../files/stat-recorder.ts';
 import { isAbsent, rowOf, type StatRow } from '../files/stat-table.ts';
 import { RUN } from '../limits.ts';
 import type { SystemFileMemo } from '../path-sets/system-file-memo.ts';
+import type { Hit } from '../run/hit.ts';
 import type { IdentifiedAction } from '../run/key.ts';
 import type { Log } from '../run/log.ts';
-import type { Hit } from '../run/lookup.ts';
 import type { HitReceipt } from '../run/receipt.ts';
 import type { Output } from './outputs.ts';
 

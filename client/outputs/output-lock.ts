@@ -24,7 +24,7 @@ import { isWithin, type RelPath } from '../../core/path.ts';
 import { isAncestor, type ProcessIdentity } from '../../hermeticity/system/process-identity.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { RUN } from '../limits.ts';
-import type { RunContext } from '../run/context.ts';
+import type { Report } from '../terminal/events.ts';
 import {
   breakIfAbandoned,
   isHeldHere,
@@ -58,10 +58,16 @@ export interface Ownership {
   publishRefusal(): string | undefined;
 }
 
+interface WaitingRun {
+  readonly report: Report;
+  /** Throws if the run was cancelled. */
+  throwIfCancelled?(): void;
+}
+
 /** Calls `work` while this run holds the locks. `waited`: another run held one of them just before. */
 export async function withOutputLocks<T>(
   request: RunRequest,
-  { report, throwIfCancelled }: Pick<RunContext, 'report' | 'throwIfCancelled'>,
+  { report, throwIfCancelled }: WaitingRun,
   work: (waited: boolean, ownership: Ownership) => Promise<T>,
 ): Promise<T> {
   const locks = new OutputLocks(request.workspace, [...request.outputs, ...stateAndCheckpointPaths(request)]);

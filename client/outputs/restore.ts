@@ -12,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import type { Digest } from '../../core/digest.ts';
-import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
+import { AssayError, isSystemError } from '../../core/errors.ts';
 import { join, nameToBytes, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import type { Entry } from '../../core/tree.ts';
 import { makeFolder } from '../../hermeticity/system/make-folder.ts';
@@ -20,9 +20,6 @@ import { holdsMount } from '../../hermeticity/system/mounts.ts';
 import { STORE } from '../../store/limits.ts';
 import type { Blobs, LargeBlob } from '../../store/store.ts';
 import type { FileDigests } from '../files/file-digest.ts';
-import type { RunContext } from '../run/context.ts';
-import type { IdentifiedAction } from '../run/key.ts';
-import type { Hit } from '../run/lookup.ts';
 import { withOpenParent } from './open-parent.ts';
 import type { Ownership } from './output-lock.ts';
 import { identityOf, type Output, observeOutput, refuseLinkedParents, sameOutput } from './outputs.ts';
@@ -40,38 +37,6 @@ export interface RestoreOptions {
   readonly time?: Date | undefined;
   /** If it is lost, nothing is moved into place: another run may own the outputs by then (O4). */
   readonly ownership?: Pick<Ownership, 'lost'> | undefined;
-}
-
-/**
- * Whether all outputs are correct; if so, records the check. No lock is needed: a change meanwhile is like
- * one just after.
- */
-export function isInPlace(hit: Hit, action: IdentifiedAction, { cache, now }: RunContext): boolean {
-  const checkedAt = now();
-  try {
-    if (wrongOutputs(hit.outputs, action.request.workspace, cache.digests).length > 0) return false;
-  } catch {
-    return false;
-  }
-  cache.inPlace.record(action, hit, checkedAt, cache.systemFiles);
-  return true;
-}
-
-/** Undefined if the restore failed for any reason: the workspace is unchanged, and the command can run. */
-export async function restore(
-  hit: Hit,
-  action: IdentifiedAction,
-  { cache, report, ownership }: RunContext,
-): Promise<Restored | undefined> {
-  try {
-    const store = await cache.openStore();
-    if (!store) return undefined;
-    const { workspace } = action.request;
-    return await restoreOutputs(hit.outputs, workspace, store.blobs, cache.digests, { ownership });
-  } catch (error) {
-    report({ type: 'hit-unusable', why: messageOf(error) });
-    return undefined;
-  }
 }
 
 export async function restoreOutputs(
@@ -112,7 +77,11 @@ interface WrongOutput {
   readonly present: Output | undefined;
 }
 
-function wrongOutputs(outputs: readonly Output[], workspace: string, digests: FileDigests): WrongOutput[] {
+export function wrongOutputs(
+  outputs: readonly Output[],
+  workspace: string,
+  digests: FileDigests,
+): WrongOutput[] {
   return outputs.flatMap((output) => {
     refuseLinkedParents(workspace, output.path);
     const present = observeQuietly(workspace, output.path, digests);

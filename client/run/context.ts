@@ -5,8 +5,8 @@ import type { ScratchPool } from '../process/scratch-pool.ts';
 import type { Report } from '../terminal/events.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
 import type { Cache } from './caches.ts';
+import type { Hit } from './hit.ts';
 import type { KeyedAction } from './key.ts';
-import type { Hit } from './lookup.ts';
 
 export interface RunContext {
   readonly cache: Cache;

@@ -9,9 +9,10 @@ import { keyedEnvironment, looksSecret, type Variables } from '../action/environ
 import { platformProperties } from '../action/platform.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
-import type { Inputs } from '../inputs/inputs.ts';
+import type { InputSource, Inputs } from '../inputs/inputs.ts';
+import type { Report } from '../terminal/events.ts';
+import type { ToolMemo } from '../tools/tool-memo.ts';
 import { resolveTool, type Tool, toolProperties } from '../tools/tools.ts';
-import type { RunContext } from './context.ts';
 
 export interface KeyedAction extends EncodedAction {
   readonly request: RunRequest;
@@ -27,7 +28,16 @@ export interface IdentifiedAction {
   readonly key: Pick<Digest, 'hash'>;
 }
 
-export function keyOf(request: RunRequest, { cache, caller, report }: RunContext): KeyedAction {
+/** What reads the files and variables that make a key. */
+interface KeySources {
+  readonly cache: { readonly inputs: InputSource; readonly digests: FileDigests; readonly tools: ToolMemo };
+  readonly caller: Variables;
+}
+
+export function keyOf(
+  request: RunRequest,
+  { cache, caller, report }: KeySources & { readonly report: Report },
+): KeyedAction {
   const inputs = cache.inputs.read(request);
   const environment = keyedEnvironment(request.variables, caller);
   for (const { name } of expandPatterns(request.variables, caller))
@@ -59,7 +69,7 @@ function viewProperties({ observed, layout, sandbox }: RunRequest): Property[] {
 }
 
 /** Why the inputs or tools may differ from those in the key; undefined if nothing touched them since. */
-export function changedSince(action: KeyedAction, { cache, caller }: RunContext): string | undefined {
+export function changedSince(action: KeyedAction, { cache, caller }: KeySources): string | undefined {
   const { request, inputs, tools } = action;
   try {
     const changed = cache.inputs.changeSince(inputs, request);

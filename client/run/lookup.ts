@@ -6,14 +6,13 @@
 // with --cache-failures.
 import { digestOf, type Hash, parseDigest } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { decodeEvidence, type Evidence, type EvidenceStatus, evidenceStatusOf } from '../../core/evidence.ts';
+import { decodeEvidence, type Evidence, evidenceStatusOf } from '../../core/evidence.ts';
 import { type Receipt, receiptOf } from '../../core/metadata/receipt.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { type RelPath, resolveFrom } from '../../core/path.ts';
 import type { ObservedPath, PathSet, StateOf } from '../../core/path-set.ts';
 import type { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../core/result.ts';
-import type { AbsPath } from '../../hermeticity/system/absolute-path.ts';
 import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Blobs, Store } from '../../store/store.ts';
 import type { RunRequest } from '../action/request.ts';
@@ -31,37 +30,11 @@ import { handleFault, type Remote, RemoteFault } from '../remote/remote.ts';
 import type { Report } from '../terminal/events.ts';
 import { localRefusal, remoteRefusal } from './acceptance.ts';
 import type { RunContext } from './context.ts';
+import type { Hit } from './hit.ts';
 import type { KeyedAction } from './key.ts';
-import type { Log } from './log.ts';
 import { decodeOrder } from './log-order.ts';
 import { withWorkspace } from './log-workspace.ts';
 import type { HitReceipt } from './receipt.ts';
-
-export interface Hit {
-  readonly outcome: 'hit-local' | 'hit-remote';
-  readonly reason: string;
-  /**
-   * The key under which the result is stored, and the digest of the result: after an eviction it may be
-   * another one.
-   */
-  readonly address: Hash;
-  readonly result: Hash;
-  readonly outputs: readonly Output[];
-  readonly log: Log;
-  readonly exitCode: number;
-  /** The duration of the command when it ran. */
-  readonly commandMs: number;
-  readonly status: EvidenceStatus;
-  /** Absent if the caller, not this lookup, compared the facts. */
-  readonly receipt?: HitReceipt;
-  /** The path set that led to the result, if any. */
-  readonly set?: PathSet | undefined;
-  /**
-   * The paths of the path set that led to the result; their states match. Undefined if stats do not show that
-   * the set still holds.
-   */
-  observedPaths(): readonly AbsPath[] | undefined;
-}
 
 export async function lookup(action: KeyedAction, context: RunContext): Promise<Hit | undefined> {
   const { cache, report, now, onFactsDiffer } = context;

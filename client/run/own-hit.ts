@@ -6,8 +6,8 @@ import type { Candidate } from '../path-sets/path-sets.ts';
 import { States } from '../path-sets/states.ts';
 import type { RunContext } from './context.ts';
 import type { Execution } from './execute.ts';
+import type { Hit } from './hit.ts';
 import type { KeyedAction } from './key.ts';
-import type { Hit } from './lookup.ts';
 import type { SealedResult } from './seal.ts';
 
 export function ownHit(

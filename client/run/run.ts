@@ -12,19 +12,20 @@ import type { MissCause } from '../../core/metadata/run-report.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { Outcome } from '../history/history.ts';
 import { withOutputLocks } from '../outputs/output-lock.ts';
-import { isInPlace, restore } from '../outputs/restore.ts';
 import type { Checkpoints } from '../snapshots/checkpoint/checkpoints.ts';
 import type { StateAroundRun } from '../snapshots/state/state-around-run.ts';
 import type { RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
+import type { Hit } from './hit.ts';
 import { type IdentifiedAction, type KeyedAction, keyOf } from './key.ts';
 import { replay } from './log.ts';
-import { type Hit, lookup, lookupLocally } from './lookup.ts';
+import { lookup, lookupLocally } from './lookup.ts';
 import { MissReasons } from './miss-reasons.ts';
 import { ownHit } from './own-hit.ts';
 import { publish } from './publish.ts';
 import type { HitReceipt } from './receipt.ts';
+import { isInPlace, restore } from './restore-hit.ts';
 import { seal } from './seal.ts';
 
 /** The exit code for a successful command that --hermetic=strict refuses. */

@@ -7,7 +7,6 @@ import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
 import { type Finding, READ_KINDS } from '../../hermeticity/verdict/finding.ts';
 import { POLICY_VERSION } from '../../hermeticity/verdict/policy-version.ts';
 import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
-import type { ScratchFolders } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { OBSERVED } from '../limits.ts';
@@ -19,14 +18,7 @@ import type { KeyedAction } from '../run/key.ts';
 import { withoutInputLinks } from './linked-inputs.ts';
 import { machineFacts, machineTexts } from './machine-facts.ts';
 import { judgeInSandbox } from './sandbox.ts';
-import { declarationOf } from './trace.ts';
-
-export interface Watched {
-  readonly where: 'machine' | 'sandbox';
-  readonly report: TraceReport;
-  /** The scratch folders of the action; they are removed by now. */
-  readonly folders: ScratchFolders;
-}
+import { declarationOf, type Watched } from './trace.ts';
 
 export interface RunEvidence {
   readonly findings: readonly Finding[];

@@ -19,7 +19,13 @@ import { Homes } from '../path-sets/homes.ts';
 import { type CommandEnd, endOf, type Launcher, onStop } from '../process/launch.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Tool } from '../tools/tools.ts';
-import type { Watched } from './evidence.ts';
+
+export interface Watched {
+  readonly where: 'machine' | 'sandbox';
+  readonly report: TraceReport;
+  /** The scratch folders of the action; they are removed by now. */
+  readonly folders: ScratchFolders;
+}
 
 /** The best tracer that works on this machine. */
 export async function chooseTracer(): Promise<Tracer> {

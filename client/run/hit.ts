@@ -1,0 +1,34 @@
+// A hit: a stored result that a lookup accepted for an action, ready to be restored and replayed.
+import type { Hash } from '../../core/digest.ts';
+import type { EvidenceStatus } from '../../core/evidence.ts';
+import type { PathSet } from '../../core/path-set.ts';
+import type { AbsPath } from '../../hermeticity/system/absolute-path.ts';
+import type { Output } from '../outputs/outputs.ts';
+import type { Log } from './log.ts';
+import type { HitReceipt } from './receipt.ts';
+
+export interface Hit {
+  readonly outcome: 'hit-local' | 'hit-remote';
+  readonly reason: string;
+  /**
+   * The key under which the result is stored, and the digest of the result: after an eviction it may be
+   * another one.
+   */
+  readonly address: Hash;
+  readonly result: Hash;
+  readonly outputs: readonly Output[];
+  readonly log: Log;
+  readonly exitCode: number;
+  /** The duration of the command when it ran. */
+  readonly commandMs: number;
+  readonly status: EvidenceStatus;
+  /** Absent if the caller, not this lookup, compared the facts. */
+  readonly receipt?: HitReceipt;
+  /** The path set that led to the result, if any. */
+  readonly set?: PathSet | undefined;
+  /**
+   * The paths of the path set that led to the result; their states match. Undefined if stats do not show that
+   * the set still holds.
+   */
+  observedPaths(): readonly AbsPath[] | undefined;
+}

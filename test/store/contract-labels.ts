@@ -78,6 +78,16 @@ export function describeLabels(backend: Backend): void {
       expect(outcomes.toSorted()).toEqual(['stored', 'taken', 'taken', 'taken']);
     });
 
+    test('whose result is gone are taken by exactly one of several concurrent puts', async () => {
+      const address = { namespace: DEFAULT_NAMESPACE, label: 'same' };
+      expect(await labels.put(address, addressOf('gone').key)).toBe('stored');
+      const keys = await Promise.all(['a', 'b', 'c', 'd'].map((name) => result(name)));
+      const outcomes = await Promise.all(keys.map((key) => labels.put(address, key)));
+      expect(outcomes.toSorted()).toEqual(['stored', 'taken', 'taken', 'taken']);
+      const taken = keys[outcomes.indexOf('stored')];
+      expect(await labels.newest(DEFAULT_NAMESPACE, [], 'same')).toEqual({ label: 'same', key: taken });
+    });
+
     test('are visible only in their namespace', async () => {
       await labels.put({ namespace: TEAM, label: 'x' }, await result('x', TEAM));
       expect(await labels.newest(DEFAULT_NAMESPACE, [''], 'x')).toBeUndefined();

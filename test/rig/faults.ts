@@ -101,6 +101,13 @@ export const FAULTS = {
     promise: 'no byte outside the workspace is written or changed',
     test: 'test/attack/hostile-trees.test.ts',
   },
+  'fleet-faults': {
+    fault:
+      'two servers on one PostgreSQL and one S3 store, with one or two faults in each schedule: kill -9 and SIGSTOP of a server, a network that is cut, deaf, mute, slow or loses packets, a crash of PostgreSQL, S3 that refuses, cuts, truncates, hangs, denies or repeats, clocks off by an hour, a rotten tier',
+    promise:
+      'every hit has the right bytes; nothing is missing within its lease; a key has one first result, and a label one result at a time; at rest, index and bucket agree',
+    test: 'test/crash/fleet/fleet-faults.test.ts',
+  },
 } as const satisfies Record<string, Fault>;
 
 export type FaultName = keyof typeof FAULTS;

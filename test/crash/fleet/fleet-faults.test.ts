@@ -6,6 +6,7 @@ import { digestOf } from '../../../core/digest.ts';
 import { openS3Objects } from '../../../store/fleet/s3/s3-objects.ts';
 import { readS3Settings } from '../../../store/fleet/s3/settings.ts';
 import { STORE } from '../../../store/limits.ts';
+import { keepFigures } from '../../rig/figures.ts';
 import { OwnPostgres } from '../../rig/fleet/own-postgres.ts';
 import { Random } from '../../rig/random.ts';
 import { soak } from '../../rig/soak.ts';
@@ -69,6 +70,15 @@ it(`gives no answer that a correct fleet can’t give, in ${SCHEDULES} schedules
   console.log(`fleet-faults: ${JSON.stringify({ schedules: SCHEDULES, faults, answers })}`);
   expect(answers.hit).toBeGreaterThan(0);
   expect(answers.done).toBeGreaterThan(0);
+  keepFigures('fleet-faults', {
+    schedules: SCHEDULES,
+    faults: sumOf(faults),
+    operations: sumOf(answers),
+    'refused or cut off': sumOf(answers, /^(ASSAY_.*|killed)$/),
+    'wrong answers': 0,
+    'lost within a lease': 0,
+    'first seed': SEED,
+  });
 }, 10_800_000);
 
 it('has every object that the index names, and in the end no other', async () => {
@@ -129,4 +139,8 @@ type Counts = Record<string, number>;
 
 function count(counts: Counts, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
+}
+
+function sumOf(counts: Counts, names = /./): number {
+  return Object.entries(counts).reduce((sum, [name, more]) => sum + (names.test(name) ? more : 0), 0);
 }

@@ -1,5 +1,5 @@
 // Namespace: the prefix of a cache URL, and a REAPI instance name. Each result belongs to one namespace. The
-// namespaces of a tenant share their blobs, because a blob's digest is its address.
+// namespaces of a tenant share their blobs, because a blob's digest is its address. Without tenants all share them.
 import { AssayError } from './errors.ts';
 
 declare const namespaceBrand: unique symbol;

@@ -135,7 +135,7 @@ function reportOf(number: number, at: number, key: Hash): RunReport {
   return {
     version: 1,
     id: digestOf(Buffer.from(`run ${number} ${at}`)).hash.slice(0, 32),
-    assay: '0.1.0',
+    assay: '0.2.0',
     startedAt: new Date(at).toISOString(),
     elapsedMs: 60_000 + number,
     jobs: 4,

@@ -135,7 +135,7 @@ export function headline(audit: Audit): string {
   const parts = [
     fix.length > 0 && `${fix.length} to fix`,
     left.length > 0 && `${counted(left.length, 'path')} left undeclared`,
-    advice.length > 0 && `${counted(advice.length, 'proven look')}`,
+    advice.length > 0 && `${advice.length} proven ${advice.length === 1 ? 'access' : 'accesses'}`,
     !complete && 'an incomplete trace',
   ].filter((part) => part !== false);
   return `${statusOf(audit)}: ${parts.join(', ')}${outcome}`;

@@ -84,7 +84,7 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
     expect(ran.stderr).toContain('2 steps: 1 hit, 1 ran');
     expect(ran.stderr).toContain('2 steps: 2 hit');
     expect(ran.stderr).not.toContain('not declared');
-    expect(ran.stdout).toMatch(/^(?:observed|unproven): .*proven look/m);
+    expect(ran.stdout).toMatch(/^(?:observed|unproven): .*proven access/m);
   },
   fleet: (ran) => {
     expect(

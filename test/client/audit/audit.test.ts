@@ -186,7 +186,7 @@ describe('the report for people', () => {
   test('has first what to fix, then what was left, then advice', async () => {
     const report = await lines('cat secret.txt; echo > stray; rm src/b.txt');
     expect(report).toEqual([
-      'unproven: 1 to fix, 1 path left undeclared, 1 proven look',
+      'unproven: 1 to fix, 1 path left undeclared, 1 proven access',
       '  fix     delete src/b.txt (rm): Work on a copy in TMPDIR.',
       '  left    --output stray: stray written (sh)',
       '  advice  --input secret.txt: secret.txt read (cat)',
@@ -196,7 +196,7 @@ describe('the report for people', () => {
 
   test('says that reads are proven, and that declaring them explains a miss', async () => {
     const [headline, , advice] = await lines('cat secret.txt');
-    expect(headline).toBe('observed: 1 proven look');
+    expect(headline).toBe('observed: 1 proven access');
     expect(advice).toContain('Declared, it is part of the key');
   });
 

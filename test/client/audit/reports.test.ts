@@ -111,7 +111,9 @@ describe('the HTML page', () => {
 
   test('lists findings by what to do, processes and files', async () => {
     const text = await page('cat in.txt > stray; date > out', ['--output', 'out', '--reproduce']);
-    expect(text).toContain('<h1 class="unproven">unproven: 1 to fix, 1 path left undeclared, 1 proven look');
+    expect(text).toContain(
+      '<h1 class="unproven">unproven: 1 to fix, 1 path left undeclared, 1 proven access',
+    );
     for (const part of [
       'Fix: no comparison can stand for it',
       'Advice: compared before every hit',
@@ -162,7 +164,7 @@ test('only one report may use standard output', async () => {
   expect(ran.code).toBe(3);
   expect(() => JSON.parse(ran.stdout)).not.toThrow();
   expect(ran.stderr).toContain('said');
-  expect(ran.stderr).toContain('observed: 1 proven look');
+  expect(ran.stderr).toContain('observed: 1 proven access');
 });
 
 test('writing reports leaves no other files', async () => {

@@ -64,7 +64,7 @@ test('hits and misses are counted by tool for those who may read the namespace, 
 
 test('a request lights its own tool, and none that can’t be told from it', async () => {
   const { get, lookUp } = await served();
-  await lookUp(ROOT, `/ac/${key('a')}`, { 'user-agent': 'assay/0.1.0' });
+  await lookUp(ROOT, `/ac/${key('a')}`, { 'user-agent': 'assay/0.2.0' });
   const { tools } = await get<Setup>(ROOT, 'setup');
   const lit = tools.filter(({ lastRequestAt }) => lastRequestAt !== undefined);
   expect(lit.map(({ name }) => name)).toEqual(['assay run']);

@@ -36,7 +36,7 @@ export function reportOf(steps: readonly ReportedStep[], more: Partial<RunReport
   return {
     version: 1,
     id: randomUUID().replaceAll('-', ''),
-    assay: '0.1.0',
+    assay: '0.2.0',
     startedAt: new Date().toISOString(),
     elapsedMs: 1500,
     jobs: 2,

@@ -33,6 +33,14 @@ export type GrpcJob = {
       readonly bytes: number;
       readonly messageBytes: number;
     }
+  /** `blobs` blobs of earlier jobs in each call, one part after the other. */
+  | {
+      readonly verb: 'batchRead';
+      readonly origin: string;
+      readonly count: number;
+      readonly blobs: number;
+      readonly bytes: number;
+    }
   /** Batches of `blobs` different blobs. */
   | {
       readonly verb: 'batchUpdate';
@@ -42,3 +50,8 @@ export type GrpcJob = {
       readonly bytes: number;
     }
 );
+
+export interface GrpcDone {
+  /** Milliseconds of each call, from its first byte to its status. */
+  readonly waits: readonly number[];
+}

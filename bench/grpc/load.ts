@@ -7,6 +7,7 @@ import { frame } from '../../core/grpc/frame.ts';
 import { ReadRequest, WriteRequest } from '../../core/proto/generated/bytestream.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import {
+  BatchReadBlobsRequest,
   BatchUpdateBlobsRequest,
   BatchUpdateBlobsResponse,
   FindMissingBlobsRequest,
@@ -16,10 +17,11 @@ import {
 } from '../../core/proto/generated/reapi-services.ts';
 import { contentMaker, type Made } from '../server/content.ts';
 import { answerOf, Client, statusOf } from './client.ts';
-import { CALLS_AT_A_TIME, CONNECTIONS, type GrpcJob } from './job.ts';
+import { CALLS_AT_A_TIME, CONNECTIONS, type GrpcDone, type GrpcJob } from './job.ts';
 
 const REAPI = '/build.bazel.remote.execution.v2';
 const FIND_MISSING = `${REAPI}.ContentAddressableStorage/FindMissingBlobs`;
+const BATCH_READ = `${REAPI}.ContentAddressableStorage/BatchReadBlobs`;
 const BATCH_UPDATE = `${REAPI}.ContentAddressableStorage/BatchUpdateBlobs`;
 const GET_RESULT = `${REAPI}.ActionCache/GetActionResult`;
 const UPDATE_RESULT = `${REAPI}.ActionCache/UpdateActionResult`;
@@ -37,7 +39,7 @@ const results: { readonly actionDigest: { hash: string; sizeBytes: number }; rea
 
 process.on('message', (job: GrpcJob) => {
   run(job).then(
-    () => process.send?.({}),
+    (done) => process.send?.(done),
     (error: unknown) => {
       console.error(error);
       process.exit(1);
@@ -45,15 +47,21 @@ process.on('message', (job: GrpcJob) => {
   );
 });
 
-async function run(job: GrpcJob): Promise<void> {
+async function run(job: GrpcJob): Promise<GrpcDone> {
   const client = await Client.open(job.origin, CONNECTIONS, job.token, job.isBazel);
   const call = callOf(job, client);
+  const waits: number[] = [];
   let next = 0;
   const worker = async () => {
-    while (next++ < job.count) await call();
+    while (next++ < job.count) {
+      const began = performance.now();
+      await call();
+      waits.push(performance.now() - began);
+    }
   };
   await Promise.all(Array.from({ length: CALLS_AT_A_TIME }, worker));
   client.close();
+  return { waits };
 }
 
 function callOf(job: GrpcJob, client: Client): () => Promise<void> {
@@ -71,6 +79,8 @@ function callOf(job: GrpcJob, client: Client): () => Promise<void> {
       return read(client, job.bytes);
     case 'write':
       return write(client, job.bytes, job.messageBytes);
+    case 'batchRead':
+      return batchRead(client, job.blobs, job.bytes);
     case 'batchUpdate':
       return batchUpdate(client, job.blobs, job.bytes);
   }
@@ -226,6 +236,24 @@ async function* writeRequests(
       writeOffset += data.length;
     }
   }
+}
+
+function batchRead(client: Client, blobs: number, bytes: number): () => Promise<void> {
+  const hashes = storedOf(bytes);
+  let from = 0;
+  return async () => {
+    const digests = hashes.slice(from, from + blobs).map((hash) => ({ hash, sizeBytes: bytes }));
+    from = from + 2 * blobs > hashes.length ? 0 : from + blobs;
+    const request = BatchReadBlobsRequest.encode({
+      instanceName: '',
+      digests,
+      acceptableCompressors: [],
+      digestFunction: SHA256,
+    }).finish();
+    const [answer] = await client.unary(BATCH_READ, request);
+    if (digests.length !== blobs || answer === undefined || answer.length < blobs * bytes)
+      throw new Error('something is missing');
+  };
 }
 
 function batchUpdate(client: Client, blobs: number, bytes: number): () => Promise<void> {

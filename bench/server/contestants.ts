@@ -10,6 +10,8 @@ import { childrenOf, start, startAndWait, stop } from './process.ts';
 export interface Contestant {
   readonly name: string;
   readonly origin: string;
+  /** Where gRPC is, if on another port. */
+  readonly grpcOrigin?: string;
   /** All processes that do the work. Their CPU time is the cost of an operation. */
   readonly pids: readonly number[];
   stop(): Promise<void>;
@@ -30,6 +32,39 @@ export function startAssayWith(options: readonly string[], folder: string): Prom
   return startNode(options, PROJECT, folder, []);
 }
 
+/** As people install it: the executable, which becomes Node. */
+export function startInstalled(folder: string): Promise<Contestant> {
+  const command = [join(PROJECT, 'dist', 'assay'), ...serve(folder)];
+  return started('assay', command, LISTENS);
+}
+
+/** `program`: its executable. It compresses what it stores unless `mode` is uncompressed. */
+export async function startBazelRemote(
+  program: string,
+  folder: string,
+  mode: 'zstd' | 'uncompressed',
+): Promise<Contestant> {
+  const [port, grpcPort] = [await freePort(), await freePort()];
+  const flags = {
+    dir: folder,
+    max_size: '50',
+    storage_mode: mode,
+    http_address: `127.0.0.1:${port}`,
+    grpc_address: `127.0.0.1:${grpcPort}`,
+    access_log_level: 'none',
+  };
+  const child = start([program, ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])]);
+  await accepting(port);
+  await accepting(grpcPort);
+  return {
+    name: `bazel-remote, ${mode}`,
+    origin: `http://127.0.0.1:${port}`,
+    grpcOrigin: `http://127.0.0.1:${grpcPort}`,
+    pids: [Number(child.pid)],
+    stop: () => stop(child),
+  };
+}
+
 /** Of another checkout, with its own packages. */
 export function startAssayOf(project: string, folder: string): Promise<Contestant> {
   return startNode([], project, folder, []);
@@ -45,16 +80,14 @@ async function startNode(
     process.execPath,
     ...options,
     join(project, 'bin', 'assay.ts'),
-    'serve',
-    '--port',
-    '0',
-    '--store',
-    folder,
-    '--log-level',
-    'warn',
+    ...serve(folder),
     ...flags,
   ];
   return started('assay', command, LISTENS);
+}
+
+function serve(folder: string): string[] {
+  return ['serve', '--port', '0', '--store', folder, '--log-level', 'warn'];
 }
 
 /** A server of a fleet: `environment` says where PostgreSQL and the bucket are. */
@@ -165,5 +198,5 @@ async function accepting(port: number): Promise<void> {
       socket.destroy();
     }
   }
-  throw new Error(`nginx does not accept connections on port ${port}`);
+  throw new Error(`nothing accepts connections on port ${port}`);
 }

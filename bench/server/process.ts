@@ -71,3 +71,9 @@ export function peakMemoryBytes(pid: number): number {
   const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kib) * 1024;
 }
+
+/** Resident memory without mapped files, which the kernel can take back at any time. */
+export function ownMemoryBytes(pid: number): number {
+  const [, kib] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kib) * 1024;
+}

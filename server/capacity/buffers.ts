@@ -18,6 +18,6 @@ export function appendBuffer(before: Buffer, piece: Buffer): Buffer {
  * V8 counts a piece of 64 KiB as almost nothing on its heap. Left to the garbage collector, uploads make it
  * mark the whole heap 15 times for each GB (docs/decisions/0021), and inflated data leaves 75 MiB.
  */
-export function freeBuffer({ buffer, byteLength }: Buffer): void {
+export function freeBuffer({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }

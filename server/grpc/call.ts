@@ -13,6 +13,7 @@ import type { Identity } from '../access/identity.ts';
 import { isWrite } from '../access/rights.ts';
 import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
 import type { AskedResult } from '../activity/activity.ts';
+import { freeBuffer } from '../capacity/buffers.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import { BodyReader } from '../http/body-reader.ts';
@@ -127,6 +128,12 @@ export class Call {
     this.#end('OK');
   }
 
+  /** The same for a message that nobody else reads: its memory is freed as soon as it is sent. */
+  answerAndFree(message: Uint8Array): void {
+    if (message.byteLength <= STORE.inlineBytes) this.answer(message);
+    else if (!this.isGone) this.#answerInPieces(message, undefined, () => freeBuffer(message));
+  }
+
   /** Instead of a response. */
   refuse({ status, head }: UsualRefusal): void {
     if (this.isGone) return;
@@ -138,18 +145,20 @@ export class Call {
   /**
    * The message counts as response memory until the stream closes. Small writes show the client's progress.
    */
-  #answerInPieces(message: Uint8Array, headers: Headers | undefined): void {
+  #answerInPieces(message: Uint8Array, headers: Headers | undefined, onSent = () => {}): void {
     const { capacity, limits } = this.server;
-    capacity.addResponseBytes(message.byteLength);
-    this.#stream.once('close', () => capacity.removeResponseBytes(message.byteLength));
+    const { byteLength } = message;
+    capacity.addResponseBytes(byteLength);
+    this.#stream.once('close', () => capacity.removeResponseBytes(byteLength));
     this.#isFinished = true;
     this.#begin(headers);
     const send = async () => {
-      for (let at = 0; at < message.byteLength; at += limits.maxWriteBytes) {
-        const head = at === 0 ? frameHeader(message.byteLength) : undefined;
+      for (let at = 0; at < byteLength; at += limits.maxWriteBytes) {
+        const head = at === 0 ? frameHeader(byteLength) : undefined;
         if (!(await this.#write(message.subarray(at, at + limits.maxWriteBytes), head)))
           return this.#cutOff();
       }
+      onSent();
       this.#trailers = OK_TRAILERS;
       this.#end('OK');
     };

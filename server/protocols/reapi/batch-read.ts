@@ -34,7 +34,7 @@ export const batchReadBlobs = singleRequest(
     const responses = await Promise.all(digests.map((digest) => read(digest, mayCompress, call)));
     const bytes = BatchReadBlobsResponse.encode({ responses }).finish();
     server.metrics.sent(bytes.length);
-    call.answer(bytes);
+    call.answerAndFree(bytes);
   },
 );
 

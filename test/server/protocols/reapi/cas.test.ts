@@ -1,5 +1,5 @@
 // Blobs over gRPC: FindMissingBlobs, batches, ByteStream.
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { digestOf, EMPTY } from '../../../../core/digest.ts';
 import { BatchUpdateBlobsResponse } from '../../../../core/proto/generated/reapi-services.ts';
 import { contentOf } from '../../../store/content.ts';
@@ -56,6 +56,25 @@ describe('a batch', () => {
       [EMPTY.hash, 0, 0],
     ]);
     expect(responses[2]?.data).toEqual(bytes);
+  });
+
+  test('that is large arrives whole, and its memory is freed once it is sent', async () => {
+    const freed: number[] = [];
+    const { transfer } = ArrayBuffer.prototype;
+    vi.spyOn(ArrayBuffer.prototype, 'transfer').mockImplementation(function (this: ArrayBuffer, bytes) {
+      freed.push(this.byteLength);
+      return transfer.call(this, bytes);
+    });
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+    });
+    const { client } = await reapiServer();
+    const contents = Array.from({ length: 3 }, (_, index) => contentOf(`part ${index}`, MIB));
+    const digests = await client.put(...contents);
+    freed.length = 0;
+    const responses = await client.readMany(digests);
+    expect(responses.map(({ data }) => digestOf(data))).toEqual(digests);
+    expect(freed.filter((bytes) => bytes > 3 * MIB)).toHaveLength(1);
   });
 
   test('above the announced limit is refused as a whole', async () => {

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   realpathSync,
   rmSync,
@@ -91,6 +92,21 @@ describe('the executable’s server', () => {
     await server.stop();
     expect(running).toBe(realpathSync(join(DIST, 'node', 'node')));
     expect([server.child.exitCode, server.child.signalCode]).toEqual([0, null]);
+  });
+
+  test.each([
+    ['bounds its memory from the start', {}, '2'],
+    ['leaves a bound that its caller has set', { MALLOC_ARENA_MAX: '1' }, '1'],
+  ])('%s', async (_title, env, arenas) => {
+    const server = await ServerProcess.start(join(folder, 'bounded'), { form: 'executable', env });
+    const [command, environment] = ['cmdline', 'environ'].map((file) =>
+      readFileSync(`/proc/${server.child.pid}/${file}`, 'utf8').split('\0'),
+    );
+    await server.stop();
+    expect(command).toContain('--max-semi-space-size=8');
+    expect(environment?.filter((line) => line.startsWith('MALLOC_ARENA_MAX='))).toEqual([
+      `MALLOC_ARENA_MAX=${arenas}`,
+    ]);
   });
 
   test('says what is wrong with its flags, and its help, as ever', async () => {

@@ -116,6 +116,8 @@ export const SERVER = {
   signatureSkewMs: 15 * MINUTE,
   /** The pause between two comparisons of the store's index with its folder. */
   reconcilePauseMs: 24 * 60 * MINUTE,
+  /** During one, after each step, a pause of this many times its duration: requests have the rest of the core. */
+  reconcilePauseFactor: 19,
   /** How often the certificate files are checked for changes. */
   tlsReloadMs: 1 * MINUTE,
   /** With this many connections, V8's heap is kept small. */

@@ -1,9 +1,8 @@
 // Background job: compares the store's index with its folder, at the start and then once a day.
-// It pauses after each step, so that it uses only a part of one core. The store reports what it finds as
+// It pauses after each step, so that it uses a twentieth of a core. The store reports what it finds as
 // events.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { STORE } from '../../store/limits.ts';
 import type { DiskStore } from '../../store/open.ts';
 import { SERVER } from '../limits.ts';
 
@@ -11,7 +10,7 @@ import { SERVER } from '../limits.ts';
 export async function keepReconciling(store: DiskStore, log: Logger, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      await store.reconcile((tookMs) => pause(STORE.evictPauseFactor * tookMs, undefined, { signal }));
+      await store.reconcile((tookMs) => pause(SERVER.reconcilePauseFactor * tookMs, undefined, { signal }));
       await pause(SERVER.reconcilePauseMs, undefined, { signal });
     } catch (error) {
       if (signal.aborted) return;

@@ -20,6 +20,8 @@ import { peek, type Row, rowsFrom, type TableName } from '../index/tables.ts';
 const SHARDS = 256;
 const FIRST = Buffer.alloc(1);
 
+type Pause = (tookMs: number) => Promise<void>;
+
 export interface Reconciled {
   /** Files without an entry. A stray that was seen before is removed. */
   strays: number;
@@ -43,33 +45,32 @@ export class Reconciliation {
     this.#onEvent = onEvent;
   }
 
-  /** `pause` is awaited after each shard and page. It stops the run by throwing. */
-  async run(pause: (tookMs: number) => Promise<void>): Promise<Reconciled> {
+  /**
+   * `pause` is awaited after each page of rows and each folder, with the time that it took. It stops the run by
+   * throwing.
+   */
+  async run(pause: Pause): Promise<Reconciled> {
     const found: Reconciled = { strays: 0, removed: 0, lost: 0 };
-    for (let shard = 0; shard < SHARDS; shard++) {
-      const began = performance.now();
-      await this.#shard(shard, found);
-      await pause(performance.now() - began);
-    }
-    for await (const rows of this.#pages('results', FIRST, undefined)) {
-      const began = performance.now();
-      await this.#countResults(rows);
-      await pause(performance.now() - began);
-    }
+    for (let shard = 0; shard < SHARDS; shard++) await this.#shard(shard, found, pause);
+    await this.#eachPage('results', FIRST, undefined, pause, (rows) => this.#countResults(rows));
     if (found.strays + found.lost > 0) this.#onEvent({ type: 'reconciled', ...found });
     return found;
   }
 
-  async #shard(shard: number, found: Reconciled): Promise<void> {
+  async #shard(shard: number, found: Reconciled, pause: Pause): Promise<void> {
     const end = shard + 1 < SHARDS ? Buffer.from([shard + 1]) : undefined;
     const files: [Hash, number][] = [];
-    for await (const rows of this.#pages('presence', Buffer.from([shard]), end)) {
-      await this.#countBlobs(rows);
+    await this.#eachPage('presence', Buffer.from([shard]), end, pause, async (rows) => {
+      const uncounted: Hash[] = [];
       for (const { key, value, version = 0 } of rows) {
-        const { isFile, generation } = decodePresence(value, version);
-        if (isFile) files.push([parseHash(key.toString('hex')), generation]);
+        const record = decodePresence(value, version);
+        if (record.isFile) files.push([hashIn(key), record.generation]);
+        if (!isCounted(record)) uncounted.push(hashIn(key));
       }
-    }
+      // Stamps them as used now: version 1 did not record uses.
+      if (uncounted.length > 0) await this.#leases.renew(uncounted);
+    });
+    const began = performance.now();
     // List the folder after reading the index: a file exists before its entry does.
     const folder = join(this.#layout.files, shard.toString(16).padStart(2, '0'));
     const names = new Set(await orIfGone(listFolder(folder), []));
@@ -79,22 +80,27 @@ export class Reconciliation {
         found.lost += await this.#dropIfLost(hash, generation);
     }
     for (const name of names) await this.#handleStray(join(folder, name), name, found);
+    await pause(performance.now() - began);
   }
 
-  async *#pages(table: TableName, start: Buffer, end: Buffer | undefined): AsyncGenerator<Row[]> {
-    this.#index.refresh();
-    let rows = rowsFrom(this.#index.tables.table(table), start, end);
-    for (let last = rows.at(-1); last; last = rows.at(-1)) {
-      yield rows;
+  async #eachPage(
+    table: TableName,
+    start: Buffer,
+    end: Buffer | undefined,
+    pause: Pause,
+    visit: (rows: readonly Row[]) => Promise<void>,
+  ): Promise<void> {
+    let [from, isLater] = [start, false];
+    for (;;) {
+      const began = performance.now();
       this.#index.refresh();
-      rows = rowsFrom(this.#index.tables.table(table), last.key, end, true);
+      const rows = rowsFrom(this.#index.tables.table(table), from, end, isLater);
+      const last = rows.at(-1);
+      if (!last) return;
+      await visit(rows);
+      [from, isLater] = [last.key, true];
+      await pause(performance.now() - began);
     }
-  }
-
-  /** Stamps them as used now: version 1 did not record uses. */
-  async #countBlobs(rows: readonly Row[]): Promise<void> {
-    const uncounted = rows.filter(({ value, version = 0 }) => !isCounted(decodePresence(value, version)));
-    await this.#leases.renew(uncounted.map(({ key }) => parseHash(key.toString('hex'))));
   }
 
   async #countResults(rows: readonly Row[]): Promise<void> {
@@ -135,6 +141,10 @@ export class Reconciliation {
       found.removed++;
     }
   }
+}
+
+function hashIn(key: Buffer): Hash {
+  return parseHash(key.toString('hex'));
 }
 
 /** A result's tick must not be later than that of its blobs (L4); this is the first tick. */

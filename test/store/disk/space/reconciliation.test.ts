@@ -30,6 +30,17 @@ test('a consistent store is not changed', async () => {
   expect(events).toEqual([]);
 });
 
+test('others get a turn after each page of rows and after each folder', async () => {
+  const { store } = await setUp();
+  const pauses: number[] = [];
+  await store.reconcile(async (tookMs) => {
+    pauses.push(tookMs);
+  });
+  const [folders, pagesOfBlobs] = [256, 2];
+  expect(pauses).toHaveLength(folders + pagesOfBlobs);
+  expect(Math.min(...pauses)).toBeGreaterThanOrEqual(0);
+});
+
 test('E5: a file without an entry is counted, and removed when it is found again after a lease', async () => {
   const { machine, store, directory, reconcile, events } = await setUp();
   const { hash } = digestOf(contentOf('stray', 10));

@@ -9,8 +9,8 @@ import { bun } from '../../core/bun.ts';
 import { AssayError } from '../../core/errors.ts';
 
 /**
- * Bounds of memory that hold from the start of a process. V8's young generation may take 24 MB instead of 96. malloc
- * keeps freed memory in two arenas instead of one for each thread, 16 on two processors (docs/MEASUREMENTS.md#0410).
+ * Bounds of memory that a running process cannot set. V8's young generation takes 17 MB instead of 60. malloc keeps freed
+ * memory in two arenas instead of one for each thread (docs/MEASUREMENTS.md#0410).
  */
 const FLAGS = ['--max-semi-space-size=8'];
 const ARENAS = { MALLOC_ARENA_MAX: '2' };

@@ -6,8 +6,11 @@
 // M2 A document belongs to one process, which writes its documents one after another. So several processes on one
 //    store add up, and none overwrites the sums of another.
 // M3 A document has a bound. Beyond MAX_CAUSES, the causes that cost least are dropped; the totals stay exact.
+//
+// A page reads tens of thousands of causes, and parsing them is most of its work. So a document has each name
+// once, and its causes as lists.
 import { randomBytes } from 'node:crypto';
-import type { MissCause } from '../../../core/metadata/run-report.ts';
+import type { MissCause, MissKind } from '../../../core/metadata/run-report.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
 import { STORE } from '../../../store/limits.ts';
@@ -43,9 +46,27 @@ export interface StoredMissDay {
   readonly runs: number;
   readonly misses: number;
   readonly lostMs: number;
-  readonly causes: readonly CauseSum[];
   readonly droppedCauses: number;
+  /** Of steps and repositories. Other fields have the index. */
+  readonly names: readonly string[];
+  readonly rows: readonly StoredCause[];
 }
+
+type StoredCause = readonly [
+  kind: MissKind,
+  name: string | null,
+  count: number,
+  lostMs: number,
+  exampleRun: string,
+  exampleStep: number,
+  exampleAt: number,
+  /** Four numbers for each step: its name, its repository or NO_NAME, the count, the milliseconds. */
+  steps: readonly number[],
+];
+
+const NO_NAME = -1;
+/** Places in a StoredCause. */
+const [KIND, NAME, COUNT, LOST_MS, STEPS] = [0, 1, 2, 3, 7] as const;
 
 /** A run and its place in the history. */
 export interface RunMisses {
@@ -121,14 +142,14 @@ class Day {
   }
 }
 
-/** Sums of misses by cause, of one day or of many. */
+/** Sums of misses by cause, while they are counted. */
 export class MissSums {
   runs = 0;
   misses = 0;
   lostMs = 0;
   droppedCauses = 0;
   readonly causes = new Map<string, CauseSum>();
-  /** The steps of each cause by name: a page adds up thousands of them. */
+  /** The steps of each cause by name. */
   readonly #steps = new WeakMap<CauseSum, Map<string, StepSum>>();
 
   addRun(run: RunMisses): void {
@@ -171,31 +192,30 @@ export class MissSums {
     this.#steps.delete(known);
   }
 
-  /** Adds the sums of a document. */
-  add({ runs, misses, lostMs, causes, droppedCauses }: StoredMissDay): void {
-    this.runs += runs;
-    this.misses += misses;
-    this.lostMs += lostMs;
-    this.droppedCauses += droppedCauses;
-    for (const sum of causes) this.#merge(keyOf(sum.cause, sum.steps[0]?.repository), sum);
+  add(sum: CauseSum): void {
+    this.#merge(keyOf(sum.cause, sum.steps[0]?.repository), sum);
   }
 
-  #merge(key: string, { cause, count, lostMs, steps, example }: CauseSum): void {
-    const known = this.causes.get(key) ?? { cause, count: 0, lostMs: 0, steps: [], example };
-    this.causes.set(key, known);
-    known.count += count;
-    known.lostMs += lostMs;
-    if (example.at >= known.example.at) known.example = example;
+  /** Keeps `sum` if it is the first of its cause. */
+  #merge(key: string, sum: CauseSum): void {
+    const known = this.causes.get(key);
+    if (!known) {
+      this.causes.set(key, sum);
+      return;
+    }
+    known.count += sum.count;
+    known.lostMs += sum.lostMs;
+    if (sum.example.at >= known.example.at) known.example = sum.example;
     const byName = this.#stepsOf(known);
-    for (const one of steps) {
-      const same = byName.get(nameOfStep(one));
+    for (const one of sum.steps) {
+      const name = nameOfStep(one);
+      const same = byName.get(name);
       if (same) {
         same.count += one.count;
         same.lostMs += one.lostMs;
       } else {
-        const added = { ...one };
-        known.steps.push(added);
-        byName.set(nameOfStep(one), added);
+        known.steps.push(one);
+        byName.set(name, one);
       }
     }
     if (known.steps.length <= MAX_STEPS) return;
@@ -221,8 +241,102 @@ export class MissSums {
 
   stored(): StoredMissDay {
     const { runs, misses, lostMs, causes, droppedCauses } = this;
-    return { runs, misses, lostMs, causes: [...causes.values()], droppedCauses };
+    const names = new Names();
+    const rows = Array.from(causes.values(), (sum) => rowOf(sum, names));
+    return { runs, misses, lostMs, droppedCauses, names: names.list, rows };
   }
+}
+
+/** The sums of many documents. Only the causes that cost most get their steps added up: a page shows few of them. */
+export class RankedMisses {
+  runs = 0;
+  misses = 0;
+  lostMs = 0;
+  droppedCauses = 0;
+  readonly #causes = new Map<string, RankedCause>();
+
+  get size(): number {
+    return this.#causes.size;
+  }
+
+  /** A document of an earlier form is left out. */
+  add({ runs, misses, lostMs, droppedCauses, names, rows }: Partial<StoredMissDay>): void {
+    if (!names || !rows) return;
+    this.runs += runs ?? 0;
+    this.misses += misses ?? 0;
+    this.lostMs += lostMs ?? 0;
+    this.droppedCauses += droppedCauses ?? 0;
+    for (const row of rows) {
+      const key = keyOf({ kind: row[KIND], name: row[NAME] ?? '' }, names[row[STEPS][1] ?? NO_NAME]);
+      const known = this.#causes.get(key);
+      if (known) {
+        known.count += row[COUNT];
+        known.lostMs += row[LOST_MS];
+        known.parts.push({ row, names });
+      } else this.#causes.set(key, { count: row[COUNT], lostMs: row[LOST_MS], parts: [{ row, names }] });
+    }
+  }
+
+  /** The causes that cost most, first the worst. */
+  worst(most: number): CauseSum[] {
+    const causes = [...this.#causes.values()];
+    const losses = Float64Array.from(causes, ({ lostMs }) => lostMs).sort();
+    const least = losses.at(-most) ?? 0;
+    return causes
+      .filter(({ lostMs }) => lostMs >= least)
+      .sort(byLoss)
+      .slice(0, most)
+      .flatMap(({ parts }) => {
+        const sums = new MissSums();
+        for (const { row, names } of parts) sums.add(causeIn(row, names));
+        return [...sums.causes.values()];
+      });
+  }
+}
+
+interface RankedCause {
+  count: number;
+  lostMs: number;
+  /** Of each document that has the cause. */
+  readonly parts: { readonly row: StoredCause; readonly names: readonly string[] }[];
+}
+
+class Names {
+  readonly list: string[] = [];
+  readonly #indexes = new Map<string, number>();
+
+  indexOf(name: string): number {
+    const known = this.#indexes.get(name);
+    if (known !== undefined) return known;
+    this.#indexes.set(name, this.list.length);
+    return this.list.push(name) - 1;
+  }
+}
+
+function rowOf({ cause, count, lostMs, steps, example }: CauseSum, names: Names): StoredCause {
+  const numbers = steps.flatMap((one) => [
+    names.indexOf(one.step),
+    one.repository === undefined ? NO_NAME : names.indexOf(one.repository),
+    one.count,
+    one.lostMs,
+  ]);
+  const { kind, name = null } = cause;
+  return [kind, name, count, lostMs, example.run, names.indexOf(example.step), example.at, numbers];
+}
+
+function causeIn(
+  [kind, name, count, lostMs, run, step, at, numbers]: StoredCause,
+  names: readonly string[],
+): CauseSum {
+  const steps: StepSum[] = [];
+  for (let index = 0; index < numbers.length; index += 4) {
+    const [own = NO_NAME, of = NO_NAME, times = 0, lost = 0] = numbers.slice(index, index + 4);
+    const repository = names[of];
+    const sum = { step: names[own] ?? '', count: times, lostMs: lost };
+    steps.push(repository === undefined ? sum : { ...sum, repository });
+  }
+  const cause = name === null ? { kind } : { kind, name };
+  return { cause, count, lostMs, steps, example: { run, step: names[step] ?? '', at } };
 }
 
 function nameOfStep({ step, repository = '' }: StepSum): string {
@@ -239,5 +353,5 @@ export function byLoss(
 /** The same file of two repositories is two causes. Tools and the machine are the same everywhere. */
 function keyOf({ kind, name = '' }: MissCause, repository = ''): string {
   const isLocal = kind === 'input' || kind === 'outputs' || kind === 'variable';
-  return JSON.stringify([kind, name, isLocal ? repository : '']);
+  return `${kind}\0${isLocal ? repository : ''}\0${name}`;
 }

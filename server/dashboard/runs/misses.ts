@@ -5,7 +5,14 @@ import type { History } from '../../../store/history.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type { Misses, MissRow } from '../api/types.ts';
 import { documentsIn } from '../documents.ts';
-import { byLoss, type CauseSum, DAY_MS, MISS_DAY_KIND, MissSums, type StoredMissDay } from './miss-days.ts';
+import {
+  byLoss,
+  type CauseSum,
+  DAY_MS,
+  MISS_DAY_KIND,
+  RankedMisses,
+  type StoredMissDay,
+} from './miss-days.ts';
 import type { Readable } from './runs.ts';
 
 const LISTED_STEPS = 5;
@@ -21,20 +28,19 @@ export async function rankMisses(
   readable: Readable,
   { from, to }: MissesQuery,
 ): Promise<Misses> {
-  const sums = new MissSums();
+  const sums = new RankedMisses();
   const firstDay = Math.floor(from / DAY_MS) * DAY_MS;
   const query = { kind: MISS_DAY_KIND, namespaces: readable, from: firstDay, to };
   for await (const { value } of documentsIn<StoredMissDay>(history, query)) sums.add(value);
   const { runs, misses, lostMs, droppedCauses } = sums;
-  const causes = [...sums.causes.values()].sort(byLoss);
   return {
     from: new Date(firstDay).toISOString(),
     to: new Date(to).toISOString(),
     runs,
     misses,
     lostMs,
-    causes: causes.slice(0, DASHBOARD.listedCauses).map((cause) => rowOf(cause, lostMs)),
-    moreCauses: Math.max(0, causes.length - DASHBOARD.listedCauses) + droppedCauses,
+    causes: sums.worst(DASHBOARD.listedCauses).map((cause) => rowOf(cause, lostMs)),
+    moreCauses: Math.max(0, sums.size - DASHBOARD.listedCauses) + droppedCauses,
   };
 }
 

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { MissCause } from '../../../core/metadata/run-report.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
+import { documentOf } from '../../../server/dashboard/documents.ts';
 import { Reports } from '../../../server/dashboard/runs/keep-report.ts';
 import { DAY_MS, MISS_DAY_KIND, MissDays, type RunMisses } from '../../../server/dashboard/runs/miss-days.ts';
 import { rankMisses } from '../../../server/dashboard/runs/misses.ts';
@@ -59,6 +60,48 @@ test('the documents of two processes add up, and a process has one for each day'
   });
   expect((await ranked(history, 3)).lostMs).toBe(126);
   expect((await history.page({ kind: MISS_DAY_KIND, limit: 10 })).documents).toHaveLength(3);
+});
+
+test('the steps of a cause add up over days and processes, the costliest first, with its newest run', async () => {
+  const history = memoryHistory();
+  const [first, second] = [new MissDays(), new MissDays()];
+  await history.put([first.add(runOf('new', one(FILE, 30, 'test'), one(FILE, 50, 'build')))]);
+  await history.put([second.add({ ...runOf('old', one(FILE, 40, 'test')), at: NOW - DAY_MS })]);
+  const { causes } = await rankMisses(history, [WEB], { from: NOW - DAY_MS, to: NOW + 1 });
+  expect(causes).toMatchObject([
+    {
+      cause: FILE,
+      count: 3,
+      lostMs: 120,
+      share: 1,
+      steps: [
+        { step: 'test', repository: 'acme/app', count: 2, lostMs: 70 },
+        { step: 'build', repository: 'acme/app', count: 1, lostMs: 50 },
+      ],
+      example: { run: 'new', at: new Date(NOW).toISOString() },
+    },
+  ]);
+});
+
+test('causes with the same loss are ranked by their count, and those without a place are counted', async () => {
+  const history = memoryHistory();
+  const days = new MissDays();
+  const names = Array.from({ length: 60 }, (_, number) => `file-${number}`);
+  const misses = names.map((name) => one({ kind: 'input', name }, 10));
+  const twice = [one(TOOL, 5), one(TOOL, 5)];
+  await history.put([days.add(runOf('a', ...misses, ...twice))]);
+  const { causes, moreCauses } = await ranked(history);
+  expect(causes[0]).toEqual(['the tool cc changed', 2, 10]);
+  expect(causes).toHaveLength(50);
+  expect(moreCauses).toBe(11);
+});
+
+test('a document of another form is left out', async () => {
+  const history = memoryHistory();
+  await history.put([new MissDays().add(runOf('a', one(FILE, 30)))]);
+  const name = { kind: MISS_DAY_KIND, namespace: WEB, id: 'f'.repeat(16), at: NOW - DAY_MS / 2 };
+  await history.put([documentOf(name, { runs: 7, misses: 7, lostMs: 7, causes: [], droppedCauses: 0 })]);
+  expect(await ranked(history)).toMatchObject({ runs: 1, misses: 1, lostMs: 30 });
 });
 
 test('an explained miss moves to its cause', async () => {

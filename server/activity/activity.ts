@@ -130,8 +130,7 @@ export class Activity {
     const at = this.#now();
     const stored = {
       at,
-      /* Nobody else has this protocol. */
-      tool: protocol === 'path-sets' ? 'assay' : protocol,
+      tool: toolOf(protocol),
       what: 'stored',
       namespace: namespace as Namespace,
       identity,
@@ -141,9 +140,9 @@ export class Activity {
     this.tail.add(stored);
   }
 
-  denied(identity: Identity | undefined, tool: string, why: string): void {
+  denied(identity: Identity | undefined, protocol: string, why: string): void {
     const namespace = identity?.namespace ?? DEFAULT_NAMESPACE;
-    this.#denied.add(namespace, this.#now(), { identity: identity?.name ?? '', tool, why });
+    this.#denied.add(namespace, this.#now(), { identity: identity?.name ?? '', tool: toolOf(protocol), why });
   }
 
   /** A tool tells which of its lookups belong to one session, and what its hits saved. */
@@ -210,4 +209,10 @@ export class Activity {
     counters.sent += sent - this.#bytes.sent;
     this.#bytes = { received, sent };
   }
+}
+
+/** Of a write, of which only the route or the method of gRPC is known. Only Assay has path sets. */
+function toolOf(protocol: string): string {
+  if (/^path-?sets\b/i.test(protocol)) return 'assay';
+  return protocol.includes('.') ? 'grpc' : protocol;
 }

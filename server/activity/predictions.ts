@@ -1,6 +1,8 @@
 // Predicted results: sent before the client asked for them, and counted when it is known whether the client used them.
 // A client that can't use one asks for another result within milliseconds, and that lookup is counted instead.
-// So every action is counted once. Behind a load balancer the second request may come to another node: then both count.
+// So every action is counted once. Behind a load balancer the second request may come to another node. That node does not
+// count a hit again; but if it has no result either, the action is counted as a hit here and as a miss there. Taking the
+// hit back would make counters fall, which Prometheus reads as a restart.
 import { DASHBOARD } from '../limits.ts';
 import type { AskedResult } from './activity.ts';
 

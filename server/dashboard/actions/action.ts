@@ -4,14 +4,14 @@ import { type Digest, digestOf, type Hash, parseDigest } from '../../../core/dig
 import { AssayError } from '../../../core/errors.ts';
 import { decodeEvidence, evidenceStatusOf } from '../../../core/evidence.ts';
 import { receiptOf } from '../../../core/metadata/receipt.ts';
-import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { type Namespace, namespaceBelow, parseNamespace } from '../../../core/namespace.ts';
 import { decodePathSet, MACHINE, type PathSet, resultKey } from '../../../core/path-set.ts';
 import { type ActionResult, Directory } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
 import { decodeTree } from '../../../core/tree.ts';
 import { missCauseOf } from '../../../store/actions/miss-cause.ts';
 import { readAction } from '../../../store/actions/stored-action.ts';
-import type { History } from '../../../store/history.ts';
+import type { History, HistoryDocument } from '../../../store/history.ts';
 import { readBlob } from '../../../store/shared/read-blob.ts';
 import type { Blobs, StoredResult } from '../../../store/store.ts';
 import type { ScopedStore } from '../../access/scoped-store.ts';
@@ -27,15 +27,18 @@ import type {
 } from '../api/types.ts';
 import { contentOf } from '../documents.ts';
 import { differencesWithin, sentenceOf } from '../runs/explain-misses.ts';
-import type { StoredDetails } from '../runs/run-documents.ts';
+import type { StoredDetails, StoredRow } from '../runs/run-documents.ts';
 
 /** Runs that are searched for steps with the same key, and rows that are shown. */
 const SEARCHED_RUNS = 200;
 const LISTED_RUNS = 20;
+/** Namespaces that are searched for the result, if the reader names none. */
+const SEARCHED_NAMESPACES = 5;
 
 export interface WantedAction {
   readonly key: Hash;
-  readonly namespace: string;
+  /** As a run shows it. Undefined: the own one, then those of the runs with this action. */
+  readonly namespace: string | undefined;
   /** The second result of a key, if there is one. */
   divergenceOf(resultKey: Hash): Promise<DivergenceRow | undefined>;
 }
@@ -43,14 +46,19 @@ export interface WantedAction {
 export async function showAction(
   store: ScopedStore,
   history: History,
-  { key, namespace, divergenceOf }: WantedAction,
+  { key, namespace: named, divergenceOf }: WantedAction,
 ): Promise<Action> {
   const { command, platform, inputRoot } = await unlessGone(() => readAction(key, store.blobs));
   const properties = [...platform].map(([name, value]) => ({ name, value }));
   const isTool = ({ name }: { readonly name: string }) => /^(tool|program):/.test(name);
   const inputs = new FileList();
   await inputs.addBelow(inputRoot.hash, '', store.blobs);
-  const found = await findResult(store, requestedIn(namespace, store), key);
+  const seen = await runsWith(history, store.readable, key);
+  const { namespace, found } = await findAnywhere(
+    store,
+    named === undefined ? ['', ...seen.namespaces] : [named],
+    key,
+  );
   const where = (path: string) => [command.workingDirectory, path].filter(Boolean).join('/');
   const divergence = found && (await divergenceOf(found.key));
   const result = found && (await detailsOf(found, store.blobs, where));
@@ -68,7 +76,8 @@ export async function showAction(
     moreInputs: inputs.more,
     declaredOutputs: command.outputPaths.map(where),
     ...(result && { result: divergence ? { ...result, divergence } : result }),
-    ...(await runsWith(history, store.readable, key)),
+    runs: seen.runs,
+    others: seen.others,
   };
 }
 
@@ -93,11 +102,34 @@ async function unlessGone<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A page names a namespace as a run shows it; a request names it below the one of its token. */
-function requestedIn(namespace: string, store: ScopedStore): Namespace {
-  const bases = store.readable ?? [];
-  const base = bases.find((one) => namespace === one || namespace.startsWith(`${one}/`));
-  return parseNamespace(base === undefined ? namespace : namespace.slice(base.length + 1));
+/**
+ * A page names a namespace as a run shows it; a request names it below the one of its token. Where the token's
+ * part ends is not shown, so a reader of the whole server tries each place.
+ */
+function requestsFor(shown: string, { readable }: ScopedStore): Namespace[] {
+  const namespace = parseNamespace(shown);
+  const below = (base: string) => parseNamespace(shown.slice(base.length + 1));
+  if (readable !== undefined) {
+    const base = readable.find((one) => shown === one || shown.startsWith(`${one}/`));
+    return [base === undefined ? namespace : below(base)];
+  }
+  const parts = shown.split('/');
+  const bases = parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
+  return [namespace, ...bases.map((base) => namespaceBelow(parseNamespace(base), below(base)))];
+}
+
+/** In the first of the namespaces that has it. */
+async function findAnywhere(
+  store: ScopedStore,
+  namespaces: readonly string[],
+  key: Hash,
+): Promise<{ readonly namespace: string; readonly found: FoundResult | undefined }> {
+  for (const namespace of namespaces)
+    for (const requested of requestsFor(namespace, store)) {
+      const found = await findResult(store, requested, key);
+      if (found) return { namespace, found };
+    }
+  return { namespace: namespaces[0] ?? '', found: undefined };
 }
 
 interface FoundResult {
@@ -269,7 +301,7 @@ async function runsWith(
   history: History,
   readable: readonly Namespace[] | undefined,
   key: string,
-): Promise<Pick<Action, 'runs' | 'others'>> {
+): Promise<Pick<Action, 'runs' | 'others'> & { readonly namespaces: readonly string[] }> {
   const { documents } = await history.page({
     kind: 'run-details',
     namespaces: readable,
@@ -278,7 +310,7 @@ async function runsWith(
   const seen = documents.flatMap((document) =>
     (contentOf<StoredDetails>(document)?.steps ?? []).map((step) => ({
       step,
-      run: document.id,
+      document,
       at: new Date(document.at).toISOString(),
     })),
   );
@@ -291,7 +323,23 @@ async function runsWith(
   return {
     runs: same
       .slice(0, LISTED_RUNS)
-      .map(({ step, run, at }) => ({ run, step: step.step, at, outcome: step.outcome })),
+      .map(({ step, document, at }) => ({ run: document.id, step: step.step, at, outcome: step.outcome })),
     others: [...others.values()].slice(0, LISTED_RUNS),
+    namespaces: await namespacesOf(
+      history,
+      same.slice(0, LISTED_RUNS).map(({ document }) => document),
+    ),
   };
+}
+
+/** Of the newest runs, each once. */
+async function namespacesOf(history: History, runs: readonly HistoryDocument[]): Promise<string[]> {
+  const found = new Set<string>();
+  for (const { id, namespace } of runs) {
+    const row = await history.get('run', id, [namespace]);
+    const shown = row && contentOf<StoredRow>(row)?.namespace;
+    if (shown !== undefined) found.add(shown);
+    if (found.size === SEARCHED_NAMESPACES) break;
+  }
+  return [...found];
 }

@@ -135,7 +135,7 @@ export function setup(exchange: Exchange): Promise<Setup> {
   return setupAnswer(server, historyOf(exchange), store.readable, address);
 }
 
-export async function action(exchange: Exchange, key: Hash, namespace = ''): Promise<Action> {
+export async function action(exchange: Exchange, key: Hash, namespace?: string): Promise<Action> {
   const { server, store } = exchange;
   const divergences = readableDivergences(await surveyOf(server).read(0), store.readable);
   const divergenceOf = async (resultKey: Hash) => {

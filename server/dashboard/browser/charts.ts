@@ -68,7 +68,7 @@ function draw(frame: HTMLElement, { x, hits, misses }: Lookups): UPlot {
   return new uPlot(options, [x, totals, hits], frame);
 }
 
-/** In the reader's time zone. */
+/** In UTC, as the table beside it and the days of all pages. */
 function timeOfDay(seconds: number): string {
-  return new Date(seconds * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  return new Date(seconds * 1000).toISOString().slice(11, 16);
 }

@@ -3,9 +3,9 @@ import { type Html, html, multiline, NOTHING } from '../../../core/html/html.ts'
 import type { Action, ActionDifference, ActionResultDetails, FileRow, LogText } from '../api/types.ts';
 import { divergenceCard } from './divergence.ts';
 import { fileTree } from './file-tree.ts';
-import { ago, bytes, counted, duration, short } from './format.ts';
-import { badge, callout, copyable, link, section, table, tile, tiles } from './parts.ts';
-import { causeWord, statusWord, stepOutcome } from './words.ts';
+import { absolute, ago, bytes, counted, duration, short } from './format.ts';
+import { badge, callout, copyable, joined, link, section, table, tile, tiles } from './parts.ts';
+import { causeWord, protocolWord, statusWord, stepOutcome } from './words.ts';
 
 /** With another action: how it differs, or why that is not known. */
 export interface Comparison {
@@ -15,10 +15,10 @@ export interface Comparison {
 }
 
 export function actionPage(action: Action, comparison: Comparison | undefined, now: number): Html {
-  const { key, namespace, command, result, inputs, moreInputs } = action;
+  const { key, command, result, inputs, moreInputs } = action;
   return html`<p class="faint">Action <code>${key}</code></p>
 <h1>${commandLine(command)}</h1>
-<p class="lead">in ${namespace === '' ? 'the default namespace' : html`<code>${namespace}</code>`}${action.workingDirectory === '' ? NOTHING : html`, folder <code>${action.workingDirectory}</code>`}</p>
+<p class="lead">${place(action)}</p>
 ${result?.divergence ? section('Two results for one key', html`<div class="card">${divergenceCard(result.divergence, now)}</div>`, 'divergence') : NOTHING}
 ${result ? figures(result, now) : callout('warn', html`<p>The server has this action without a result: it failed, was not kept, or was removed to make room.</p>`)}
 ${compare(action, comparison)}
@@ -27,6 +27,14 @@ ${section(`Inputs: ${counted(inputs.length + moreInputs, 'file')}`, html`${fileT
 ${section('Declared', declared(action))}
 ${result ? details(result, now) : NOTHING}
 ${runs(action, now)}`;
+}
+
+/** Without a result, it is in no namespace. */
+function place({ namespace, workingDirectory, result }: Action): Html {
+  const within =
+    namespace === '' ? html`in the default namespace` : html`in the namespace <code>${namespace}</code>`;
+  const folder = html`in the folder <code>${workingDirectory}</code>`;
+  return joined([...(result ? [within] : []), ...(workingDirectory === '' ? [] : [folder])], html`, `);
 }
 
 /** As one types it: an argument with more than plain characters stands in quotes. */
@@ -60,7 +68,7 @@ function figures(
       'Written by',
       writer ? writer.name : 'unknown',
       writer
-        ? html`${ago(writer.at, now)} over ${writer.protocol}`
+        ? html`${ago(writer.at, now)}, ${protocolWord(writer.protocol)}`
         : 'it was written before the server kept that',
     ),
   );
@@ -76,15 +84,29 @@ function compare({ key, others }: Action, comparison: Comparison | undefined): H
       html`<option value="${other}">${step}, ${at.slice(0, 16).replace('T', ' ')}, ${other.slice(0, 12)}</option>`,
   );
   const form = html`<form class="filters" method="get" action="/action/${key}">
-<label>Another action of the same step, or any key<input name="to" list="others" value="${comparison?.to ?? ''}" required pattern="[0-9a-f]{64}" placeholder="64 hex digits" size="40"></label>
+<label>Another key<input name="to" list="others" value="${comparison?.to ?? ''}" required pattern="[0-9a-f]{64}" placeholder="64 hex digits" size="40"></label>
 <datalist id="others">${options}</datalist>
 <button type="submit">Compare</button>
 </form>`;
   return section(
     'Compare with another action',
-    html`${form}${comparison ? outcome(comparison) : NOTHING}`,
+    html`${earlier(key, others, comparison)}${form}${comparison ? outcome(comparison) : NOTHING}`,
     'compare',
   );
+}
+
+const SHOWN_OTHERS = 5;
+
+/** As links: one click, and it works where a browser shows no list of choices. */
+function earlier(key: string, others: Action['others'], comparison: Comparison | undefined): Html {
+  if (others.length === 0) return NOTHING;
+  const links = others.slice(0, SHOWN_OTHERS).map(({ key: other, step, at }) => {
+    const text = html`${step}, ${absolute(Date.parse(at))}`;
+    return other === comparison?.to
+      ? html`<strong>${text}</strong>`
+      : link(`/action/${key}?to=${other}#compare`, text);
+  });
+  return html`<ul class="plain-list tight">${links.map((one) => html`<li>${one}</li>`)}</ul>`;
 }
 
 function outcome({ found, failure }: Comparison): Html {
@@ -99,7 +121,7 @@ function differences({ to, differences: all }: ActionDifference): Html {
 
 function declared({ variables, platform, tools, declaredOutputs }: Action): Html {
   const pairs = (list: readonly { name: string; value: string }[]) =>
-    list.map(({ name, value }) => html`<div><code>${name}</code> ${value}</div>`);
+    list.map(({ name, value }) => html`<div><code>${name}</code> ${shortIfHash(value)}</div>`);
   const none = html`<span class="faint">none</span>`;
   return html`<dl class="facts">
 <dt>Outputs</dt><dd>${declaredOutputs.length === 0 ? none : html`<code>${declaredOutputs.join(', ')}</code>`}</dd>
@@ -107,6 +129,10 @@ function declared({ variables, platform, tools, declaredOutputs }: Action): Html
 <dt>Tools</dt><dd>${tools.length === 0 ? none : pairs(tools)}</dd>
 <dt>Platform</dt><dd>${platform.length === 0 ? none : pairs(platform)}</dd>
 </dl>`;
+}
+
+function shortIfHash(value: string): Html {
+  return /^[0-9a-f]{64}$/.test(value) ? short(value) : html`${value}`;
 }
 
 function details(result: ActionResultDetails, now: number): Html {

@@ -2,14 +2,15 @@
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import type { DivergenceRow } from '../api/types.ts';
 import { ago, count, short } from './format.ts';
-import { link, table } from './parts.ts';
+import { link, sentence, table } from './parts.ts';
+import { protocolWord } from './words.ts';
 
 export function divergenceCard(
   { key, namespace, first, second, text, path, byte, bytes, isStored, whatToDo }: DivergenceRow,
   now: number,
 ): Html {
   const who = (writer: DivergenceRow['first']) =>
-    writer ? html`${writer.name}, ${ago(writer.at, now)} over ${writer.protocol}` : html`unknown`;
+    writer ? html`${writer.name}, ${ago(writer.at, now)}, ${protocolWord(writer.protocol)}` : html`unknown`;
   const title =
     byte === undefined ? 'Two results' : `From byte ${count(byte)}${path === undefined ? '' : ` of ${path}`}`;
   const sides = bytes
@@ -24,7 +25,7 @@ export function divergenceCard(
     : html`<p class="note">First by ${who(first)}; second by ${who(second)}.</p>`;
   return html`<h3>${text}</h3>
 <p class="note">Key ${isStored ? link(`/action/${key}`, short(key)) : short(key)}${namespace === '' ? NOTHING : html` in <code>${namespace}</code>`}${bytes ? html`. ${title}:` : NOTHING}</p>
-<div>${sides}<p class="why">${whatToDo}</p></div>`;
+<div>${sides}<p class="why">${sentence(whatToDo)}</p></div>`;
 }
 
 /** Hex in pairs, and the same as text where it is text. */

@@ -2,7 +2,7 @@
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import type { FigurePoint, Figures, Now, Tail, Totals } from '../api/types.ts';
 import { ago, bytes, count, counted, duration, percent, short, weekday } from './format.ts';
-import { callout, empty, link, section, table, tile, tiles } from './parts.ts';
+import { callout, empty, link, section, sentence, table, tile, tiles } from './parts.ts';
 import { runRows } from './runs.ts';
 import { eventWord } from './words.ts';
 
@@ -10,7 +10,7 @@ export function nowPage(now: Now): Html {
   const at = Date.parse(now.at);
   const isNew = now.today.requests === 0 && now.tail.events.length === 0 && now.newestRuns.length === 0;
   return html`<h1 class="health ${now.health.status}">${now.health.sentence}</h1>
-${now.warnings.map(({ text, whatToDo }) => callout('warn', html`<p><strong>${text}</strong></p><p>${whatToDo}</p>`))}
+${now.warnings.map(({ text, whatToDo }) => callout('warn', html`<p><strong>${text}</strong></p><p>${sentence(whatToDo)}</p>`))}
 ${isNew ? nothingYet() : html`${today(now, at)}${history(now.figures)}${newest(now, at)}${tail(now.tail, at)}`}`;
 }
 
@@ -70,7 +70,7 @@ function history(figures: Figures): Html {
   const numbers = table(
     'Hits and misses by the hour',
     [
-      { title: 'Hour (UTC)' },
+      { title: 'Hour' },
       { title: 'Hits', isNumber: true },
       { title: 'Misses', isNumber: true },
       { title: 'Hit rate', isNumber: true },
@@ -83,7 +83,7 @@ function history(figures: Figures): Html {
     ]),
   );
   return section(
-    'The last 24 hours',
+    'The last 24 hours (UTC)',
     html`<figure>
 <div class="chart" data-chart="${JSON.stringify(data)}" role="img" aria-label="Hits and misses over the last 24 hours. The table below has the numbers." hidden></div>
 <details><summary>The numbers by the hour</summary>${numbers}</details>
@@ -106,17 +106,22 @@ function newest({ newestRuns }: Now, at: number): Html {
   return section('Newest runs', html`${runRows(newestRuns, at)}<p>${link('/runs', 'All runs')}</p>`);
 }
 
+/** The live list shows as many. */
+const SHOWN_EVENTS = 50;
+
 function tail({ events, position }: Tail, at: number): Html {
-  const rows = events.map((event) => [
-    eventWord(event.what),
-    html`${event.tool}`,
-    event.run === undefined
-      ? short(event.key)
-      : link(`/runs/${encodeURIComponent(event.run)}`, short(event.key)),
-    html`<code>${event.namespace === '' ? '(default)' : event.namespace}</code>`,
-    html`${event.identity}`,
-    ago(event.at, at),
-  ]);
+  const rows = events
+    .slice(0, SHOWN_EVENTS)
+    .map((event) => [
+      eventWord(event.what),
+      html`${event.tool}`,
+      event.run === undefined
+        ? short(event.key)
+        : link(`/runs/${encodeURIComponent(event.run)}`, short(event.key)),
+      html`<code>${event.namespace === '' ? '(default)' : event.namespace}</code>`,
+      html`${event.identity}`,
+      ago(event.at, at),
+    ]);
   const none =
     rows.length === 0
       ? html`<p class="faint" data-no-events>Nothing has been asked since this server started. New requests appear here by themselves.</p>`

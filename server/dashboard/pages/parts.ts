@@ -51,6 +51,14 @@ export function copyable(text: string, what: string): Html {
   return html`<div class="copy"><pre tabindex="0" aria-label="${what}"><code>${multiline(text)}</code></pre><button type="button" hidden data-copy aria-label="Copy ${what}">Copy</button></div>`;
 }
 
+/** A sentence of the server. What stands between backticks is code. */
+export function sentence(text: string): Html {
+  const parts = text
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+  return html`${parts}`;
+}
+
 export function callout(tone: Tone, content: Html): Html {
   return html`<div class="callout ${tone}">${content}</div>`;
 }

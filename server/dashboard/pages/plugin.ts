@@ -111,7 +111,8 @@ function sendPage(reply: FastifyReply, text: string): string {
 function viewerOf({ exchange, headers }: FastifyRequest): Viewer {
   const { access, browserSessions } = exchange.server;
   const isLoggedIn = !access.isOpen && browserSessions.identityOf(headers) !== undefined;
-  return { name: exchange.store.identity.name, isLoggedIn };
+  const { identity, readable: reads } = exchange.store;
+  return { name: identity.name, isLoggedIn, reads };
 }
 
 function assetRoutes(app: FastifyInstance): void {

@@ -19,20 +19,21 @@ ${run.source === 'grouped' ? lookups(run, now) : NOTHING}`;
 }
 
 function origin(run: Run, now: number): Html {
-  const { branch, commit, job, identity, tool, toolVersion, startedAt, where } = run;
+  const { branch, commit, job, identity, tool, toolVersion, startedAt, where, source } = run;
   const parts = [
     html`${tool}${toolVersion === undefined ? NOTHING : html` ${toolVersion}`}`,
     branch === undefined ? undefined : html`branch ${branch}`,
     commit === undefined ? undefined : html`commit ${short(commit, 10)}`,
     job === undefined ? undefined : webLink(job, 'CI job'),
     job === undefined && where !== undefined ? html`on ${where}` : undefined,
-    html`reported by ${identity}`,
+    html`${source === 'grouped' ? 'sent' : 'reported'} by ${identity}`,
     html`started ${ago(startedAt, now)}`,
   ].filter((part) => part !== undefined);
   return html`${parts.map((part, index) => (index === 0 ? part : html` · ${part}`))}`;
 }
 
 function figures(run: Run): Html {
+  if (run.source === 'grouped') return groupFigures(run);
   const { elapsedMs, savedMs, hits, misses, failed, bytesUp, bytesDown, previous, jobs } = run;
   const failures = failed > 0 ? `, ${count(failed)} failed` : '';
   return tiles(
@@ -44,6 +45,17 @@ function figures(run: Run): Html {
       html`${count(misses)} ran${failures}${jobs === undefined ? NOTHING : html`, ${counted(jobs, 'job')} at once`}`,
     ),
     tile('Moved', bytes(bytesDown + bytesUp), html`${bytes(bytesDown)} down, ${bytes(bytesUp)} up`),
+  );
+}
+
+/** Of the requests of another tool: only what they tell. */
+function groupFigures({ elapsedMs, savedMs, hits, misses, tool }: Run): Html {
+  return tiles(
+    tile('Hits', html`${count(hits)} of ${count(hits + misses)}`, html`${count(misses)} missed`),
+    elapsedMs === 0 ? NOTHING : tile('Lasted', duration(elapsedMs), 'from its first request to its last'),
+    savedMs > 0
+      ? tile('Saved', duration(savedMs), html`as ${tool} says`)
+      : tile('Saved', '–', html`${tool} does not tell how long its commands take`),
   );
 }
 
@@ -81,9 +93,11 @@ const WITHOUT_ACTIONS: ReadonlySet<string> = new Set([
   'webdav',
 ]);
 
-function keyOf({ key, tool }: TailEvent): Html {
+function keyOf({ key, tool, namespace }: TailEvent): Html {
   if (!/^[0-9a-f]{64}$/.test(key)) return short(key, 40);
-  return WITHOUT_ACTIONS.has(tool) ? short(key) : link(`/action/${key}`, short(key));
+  if (WITHOUT_ACTIONS.has(tool)) return short(key);
+  const query = namespace === '' ? '' : `?namespace=${encodeURIComponent(namespace)}`;
+  return link(`/action/${key}${query}`, short(key));
 }
 
 function lookups(run: Run, now: number): Html {

@@ -84,7 +84,7 @@ export function runRows(runs: readonly RunRow[], now: number): Html {
       { title: 'Outcome' },
       { title: 'What' },
       { title: 'Tool', isWide: true },
-      { title: 'Steps', isWide: true },
+      { title: 'Steps or lookups', isWide: true },
       { title: 'Took', isNumber: true },
       { title: 'Saved', isNumber: true, isWide: true },
       { title: 'Started', isNumber: true },
@@ -94,11 +94,17 @@ export function runRows(runs: readonly RunRow[], now: number): Html {
       what(run),
       html`${run.tool}${run.toolVersion === undefined ? NOTHING : html` <span class="faint">${run.toolVersion}</span>`}`,
       steps(run),
-      html`<span class="whole">${duration(run.elapsedMs)}</span>`,
-      html`<span class="whole">${duration(run.savedMs)}</span>`,
+      known(run, run.elapsedMs),
+      known(run, run.savedMs),
       ago(run.startedAt, now),
     ]),
   );
+}
+
+/** Of the requests of another tool, 0 means that they do not tell. */
+function known({ source }: RunRow, milliseconds: number): Html {
+  if (source === 'grouped' && milliseconds === 0) return html`–`;
+  return html`<span class="whole">${duration(milliseconds)}</span>`;
 }
 
 function what(run: RunRow): Html {
@@ -106,7 +112,7 @@ function what(run: RunRow): Html {
   const place = [
     run.branch === undefined ? undefined : html`${run.branch}`,
     run.commit === undefined ? undefined : short(run.commit, 8),
-    run.branch === undefined && run.commit === undefined ? html`${run.identity}` : undefined,
+    html`${run.identity}`,
   ].filter((one) => one !== undefined);
   const note = place.map((one, index) => (index === 0 ? one : html` · ${one}`));
   return html`${link(`/runs/${encodeURIComponent(run.id)}`, name)} <span class="note">${note}</span>`;
@@ -117,7 +123,7 @@ function nameOfGroup({ tool, namespace }: RunRow): string {
   return namespace === '' ? tool : `${tool} in ${namespace}`;
 }
 
-function steps({ hits, misses, failed }: RunRow): Html {
+function steps({ hits, misses, failed, source }: RunRow): Html {
   const total = hits + misses + failed;
   if (total === 0) return html`–`;
   const parts = [
@@ -127,7 +133,7 @@ function steps({ hits, misses, failed }: RunRow): Html {
   ];
   const words = [
     `${count(hits)} hit`,
-    `${count(misses)} ran`,
+    `${count(misses)} ${source === 'grouped' ? 'missed' : 'ran'}`,
     ...(failed > 0 ? [`${count(failed)} failed`] : []),
   ];
   return html`${words.join(', ')}${bar(parts)}`;

@@ -27,7 +27,7 @@ export function setupPage(setup: Setup, team: string | undefined, now: number): 
 
 function summary(connected: readonly ToolSetup[], all: readonly ToolSetup[]): string {
   if (connected.length === 0) return 'No tool has asked this server yet.';
-  const names = connected.map(({ name }) => name).join(', ');
+  const names = connected.map(({ name }) => name).join('; ');
   const withLight = all.filter(({ countsAs }) => countsAs === undefined);
   return `${connected.length} of ${withLight.length} have asked this server: ${names}.`;
 }

@@ -16,6 +16,8 @@ const PAGES = [
 export interface Viewer {
   /** The name of the token. */
   readonly name: string;
+  /** The namespaces that it reads. Undefined for all of the server. */
+  readonly reads?: readonly string[] | undefined;
   /** A cookie says who it is, so there is something to log out of. */
   readonly isLoggedIn: boolean;
 }
@@ -55,7 +57,7 @@ ${viewer ? navigation(path) : NOTHING}
 ${viewer?.isLoggedIn ? logout(viewer) : NOTHING}
 </header>
 <main id="content" tabindex="-1">
-${content}
+${viewer?.reads ? scope(viewer.name, viewer.reads) : NOTHING}${content}
 </main>
 <footer><p>Assay ${VERSION} · <a href="/api/v1/openapi.json">JSON API</a> · <a href="/status">Status</a> · <a href="/metrics">Metrics</a></p></footer>
 </body>
@@ -71,6 +73,11 @@ function navigation(current: string): Html {
       : html`<li><a href="${path}">${title}</a></li>`,
   );
   return html`<nav aria-label="Pages"><ul>${items}</ul></nav>`;
+}
+
+/** Without this line, an empty page of such a token would say that the server is empty. */
+function scope(name: string, reads: readonly string[]): Html {
+  return html`<p class="note">You see what the token ${name} reads: <code>${reads.join(', ')}</code></p>`;
 }
 
 function logout({ name }: Viewer): Html {

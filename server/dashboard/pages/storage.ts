@@ -8,7 +8,9 @@ export function storagePage(storage: Storage, now: number): Html {
   const { teams, tools, namespaces, deniedWrites, tokens, nodes, countedAt } = storage;
   const isEmpty = namespaces.length === 0 && teams.length === 0;
   const counts =
-    countedAt === undefined ? NOTHING : html`<p class="note">Counted ${ago(countedAt, now)}.</p>`;
+    countedAt === undefined
+      ? NOTHING
+      : html`<p class="note">Counted ${ago(countedAt, now)}: results with the files that they name. The store also has its index, the runs, and files that no result names.</p>`;
   const nothing = countedAt === undefined ? notCounted() : nothingStored();
   return html`<h1>Storage and trust</h1>
 <p class="lead">What fills this cache, what leaves it, and who may write to it.</p>
@@ -118,10 +120,31 @@ function denied(rows: Storage['deniedWrites'], now: number): Html {
     'Denied writes',
     html`<p class="faint">A denied write fails no build. If one of these should be allowed, its token needs other rights.</p>${table(
       'Denied writes',
-      [{ title: 'Token' }, { title: 'Tool' }, { title: 'Why' }, { title: 'When', isNumber: true }],
-      rows.map((row) => [html`${row.identity}`, html`${row.tool}`, html`${row.why}`, ago(row.at, now)]),
+      [
+        { title: 'Token' },
+        { title: 'Tool' },
+        { title: 'Why', isWide: true },
+        { title: 'Times', isNumber: true },
+        { title: 'Last', isNumber: true },
+      ],
+      alike(rows).map(({ row, times }) => [
+        html`${row.identity}`,
+        html`${row.tool}`,
+        html`${row.why}`,
+        html`${count(times)}`,
+        ago(row.at, now),
+      ]),
     )}`,
   );
+}
+
+/** A build repeats a denied write for each of its results. The newest of each kind, and how many there are. */
+function alike(rows: Storage['deniedWrites']): { row: Storage['deniedWrites'][number]; times: number }[] {
+  const kindOf = ({ identity, tool }: Storage['deniedWrites'][number]) => `${identity}\0${tool}`;
+  return [...Map.groupBy(rows, kindOf).values()].flatMap((same) => {
+    const [row] = same.toSorted((a, b) => b.at.localeCompare(a.at));
+    return row ? { row, times: same.length } : [];
+  });
 }
 
 function tokenTable(rows: readonly TokenRow[], now: number): Html {

@@ -80,6 +80,16 @@ const CAUSE: Readonly<Record<MissCause['kind'], string>> = {
   unknown: 'unknown',
 };
 
+const PROTOCOLS: Readonly<Record<string, string>> = {
+  ac: 'over HTTP',
+  'path-sets': 'by assay run',
+  'PathSets.Publish': 'by assay run',
+  'ActionCache.UpdateActionResult': 'over gRPC',
+};
+
+/** How a result was written, as the server names the route or the method. */
+export const protocolWord = (protocol: string): string => PROTOCOLS[protocol] ?? `over ${protocol}`;
+
 function shown([tone, text]: Word): Html {
   return badge(tone, text);
 }

@@ -82,7 +82,7 @@ const SENTENCES: Readonly<Record<MissKind, (name: string) => string>> = {
 
 const ADVICE: Readonly<Record<MissKind, string>> = {
   input:
-    'If the outputs do not depend on this file, exclude it from "inputs" with "!path". If they depend on a small part of it, let a step of its own extract that part.',
+    'If the outputs do not depend on this file, exclude it from "inputs" with "!path". If they depend on a small part of it, let a step of its own extract that part. If another step makes it, begin with what made that step run.',
   variable:
     'If the outputs do not depend on this variable, remove it from "env". A build number or a time stamp belongs into a last, cheap step.',
   tool: 'Pin the version of the tool, so that all machines have the same one, and change it seldom.',

@@ -1,0 +1,85 @@
+// The words of the pages: what is not known is not shown as zero, and no name of the protocol stands for a tool.
+import { expect, test } from 'vitest';
+import type { Html } from '../../../../core/html/html.ts';
+import { actionPage } from '../../../../server/dashboard/pages/action.ts';
+import { hermeticityPage } from '../../../../server/dashboard/pages/hermeticity.ts';
+import { nowPage } from '../../../../server/dashboard/pages/now.ts';
+import { runPage } from '../../../../server/dashboard/pages/run.ts';
+import { runsPage } from '../../../../server/dashboard/pages/runs.ts';
+import { document } from '../../../../server/dashboard/pages/shell.ts';
+import { storagePage } from '../../../../server/dashboard/pages/storage.ts';
+import { ACTION, AT, DIFFERENCE, GROUPED_RUN, HERMETICITY, NASTY, NOW, RUNS, STORAGE } from './fixtures.ts';
+
+/** As a person reads it. */
+const textOf = ({ text }: Html) => text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+
+test('requests of another tool are lookups, and what they do not tell is left open', () => {
+  const silent = { ...GROUPED_RUN, savedMs: 0, elapsedMs: 0, hits: 2, misses: 3 };
+  const run = textOf(runPage(silent, AT));
+  expect(run).toContain('2 of 5 3 missed');
+  expect(run).toContain('sent by');
+  expect(run).not.toMatch(/ 0 ms|Moved|ran\b/);
+  const rows = textOf(runsPage({ ...RUNS, runs: [silent] }, {}, AT));
+  expect(rows).toContain('2 hit, 3 missed – –');
+});
+
+test('the writer of a result is named with how it was written', () => {
+  const { result } = ACTION;
+  if (!result) throw new Error('the fixture has no result');
+  const written = (protocol: string) => {
+    const writer = { name: 'ci', protocol, at: new Date(AT - 60_000).toISOString() };
+    return textOf(actionPage({ ...ACTION, result: { ...result, writer } }, undefined, AT));
+  };
+  expect(written('path-sets')).toContain('ci 1 minute ago , by assay run');
+  expect(written('ActionCache.UpdateActionResult')).toContain('1 minute ago , over gRPC');
+  expect(written('turbo')).toContain('1 minute ago , over turbo');
+});
+
+test('an action without a result is in no namespace', () => {
+  const { result: _result, ...without } = ACTION;
+  expect(textOf(actionPage({ ...without, workingDirectory: '' }, undefined, AT))).not.toContain('namespace');
+});
+
+test('earlier actions of the step are links to the difference, the chosen one is none', () => {
+  const others = [
+    { key: '1'.repeat(64), step: 'test', at: '2026-11-17T09:30:00.000Z' },
+    { key: DIFFERENCE.to, step: NASTY, at: '2026-11-16T09:30:00.000Z' },
+  ];
+  const { text } = actionPage({ ...ACTION, others }, { to: DIFFERENCE.to, found: DIFFERENCE }, AT);
+  expect(text).toContain(
+    `<a href="/action/${ACTION.key}?to=${'1'.repeat(64)}#compare">test, 2026-11-17 09:30:00 UTC</a>`,
+  );
+  expect(text).not.toContain(`?to=${DIFFERENCE.to}`);
+});
+
+test('what the server tells between backticks is code', () => {
+  const warnings = [{ text: 'The token ci ends soon.', whatToDo: 'Make one with `assay token`, soon.' }];
+  expect(nowPage({ ...NOW, warnings }).text).toContain('Make one with <code>assay token</code>, soon.');
+  const [divergence] = HERMETICITY.divergences;
+  if (!divergence) throw new Error('the fixture has no divergence');
+  const divergences = [{ ...divergence, whatToDo: 'Run `assay reproduce`.' }];
+  expect(hermeticityPage({ ...HERMETICITY, divergences }, AT).text).toContain(
+    'Run <code>assay reproduce</code>.',
+  );
+});
+
+test('denied writes of one token and tool are one row, with their number and the newest', () => {
+  const denied = (minutes: number, identity: string) => ({
+    at: new Date(AT - minutes * 60_000).toISOString(),
+    identity,
+    tool: 'ccache',
+    why: 'this needs the right results:write',
+  });
+  const deniedWrites = [denied(9, 'ana'), denied(3, 'ana'), denied(5, 'ana'), denied(7, 'ben')];
+  const text = textOf(storagePage({ ...STORAGE, deniedWrites }, AT));
+  expect(text).toContain('ana ccache this needs the right results:write 3 3 minutes ago');
+  expect(text).toContain('ben ccache this needs the right results:write 1 7 minutes ago');
+});
+
+test('a reader of a part of the server is told which part, a reader of all is not', () => {
+  const page = { title: 'Runs', path: '/runs', content: runsPage({ ...RUNS, runs: [] }, {}, AT) };
+  const seen = (reads: readonly string[] | undefined) =>
+    document(page, { name: 'ana', isLoggedIn: true, reads });
+  expect(seen(['acme/web', 'acme'])).toContain('the token ana reads: <code>acme/web, acme</code>');
+  expect(seen(undefined)).not.toContain('You see');
+});

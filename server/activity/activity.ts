@@ -55,6 +55,8 @@ export interface LookedUp extends AskedResult {
 }
 
 const PROCESS_BYTES = 5;
+/** When a server that was stopped was last seen: it is no node of the fleet any more. */
+const GONE = 0;
 
 export class Activity {
   readonly figures: Figures;
@@ -190,9 +192,9 @@ export class Activity {
     const now = this.#now();
     const groups = await withOtherNodes(this.#groups.flush(now, isLast), this.process, history);
     const documents = [...groups, ...this.#denied.flush()];
-    if (now - this.#announcedAt >= DASHBOARD.announceMs) {
+    if (isLast || now - this.#announcedAt >= DASHBOARD.announceMs) {
       const node = { name: `${hostname()}, process ${process.pid}`, version: VERSION };
-      const name = { kind: 'node', namespace: DEFAULT_NAMESPACE, id: this.process, at: now };
+      const name = { kind: 'node', namespace: DEFAULT_NAMESPACE, id: this.process, at: isLast ? GONE : now };
       documents.push(documentOf(name, node));
       this.#announcedAt = now;
     }
@@ -214,5 +216,6 @@ export class Activity {
 /** Of a write, of which only the route or the method of gRPC is known. Only Assay has path sets. */
 function toolOf(protocol: string): string {
   if (/^path-?sets\b/i.test(protocol)) return 'assay';
+  if (protocol === 'ac') return 'http';
   return protocol.includes('.') ? 'grpc' : protocol;
 }

@@ -61,7 +61,14 @@ function draw(frame: HTMLElement, { x, hits, misses }: Lookups): UPlot {
         ...(bars && { paths: bars }),
         value: (_chart, _total, _series, at) => (at === null ? '–' : String(misses[at])),
       },
-      { label: 'Hits', fill: colour('--accent-fill'), width: 0, points, ...(bars && { paths: bars }) },
+      {
+        label: 'Hits',
+        fill: colour('--accent-fill'),
+        width: 0,
+        points,
+        ...(bars && { paths: bars }),
+        value: (_chart, _total, _series, at) => (at === null ? '–' : String(hits[at])),
+      },
     ],
   };
   const totals = hits.map((hit, index) => hit + (misses[index] ?? 0));

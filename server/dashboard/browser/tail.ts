@@ -60,14 +60,15 @@ function row({ what, tool, key, run, namespace, identity, at }: TailEvent): HTML
     cell(run === undefined ? shortKey : linked(`/runs/${encodeURIComponent(run)}`, shortKey)),
     cell(code(namespace === '' ? '(default)' : namespace), 'wide'),
     cell(visible(identity), 'wide'),
-    cell(time, 'number'),
+    cell(time, 'number', 'When'),
   );
   return made;
 }
 
-function cell(content: Node | string, className = ''): HTMLTableCellElement {
+function cell(content: Node | string, className = '', title?: string): HTMLTableCellElement {
   const made = document.createElement('td');
   made.className = className;
+  if (title !== undefined) made.dataset.title = title;
   made.append(content);
   return made;
 }

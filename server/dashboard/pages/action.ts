@@ -4,7 +4,7 @@ import type { Action, ActionDifference, ActionResultDetails, FileRow, LogText } 
 import { divergenceCard } from './divergence.ts';
 import { fileTree } from './file-tree.ts';
 import { absolute, ago, bytes, counted, duration, short } from './format.ts';
-import { badge, callout, copyable, joined, link, section, table, tile, tiles } from './parts.ts';
+import { badge, callout, copyable, joined, link, section, table, tile, tiles, webLink } from './parts.ts';
 import { causeWord, protocolWord, statusWord, stepOutcome } from './words.ts';
 
 /** With another action: how it differs, or why that is not known. */
@@ -138,9 +138,9 @@ function shortIfHash(value: string): Html {
 function details(result: ActionResultDetails, now: number): Html {
   const { outputs, moreOutputs, facts, findings, stdout, stderr } = result;
   return html`${section('Outputs', html`${outputTable(outputs)}${moreNote(moreOutputs)}`)}
-${facts.length === 0 ? NOTHING : section('Compared before every hit', factTable(facts))}
 ${findings.length === 0 ? NOTHING : section('Findings', html`<ul class="plain-list">${findings.map(({ kind, path, detail }) => html`<li>${badge('warn', kind)} <code>${path}</code> <span class="note">${detail}</span></li>`)}</ul>`)}
 ${section('Log', html`${log('Standard output', stdout)}${log('Standard error', stderr)}`)}
+${facts.length === 0 ? NOTHING : section('Compared before every hit', factList(facts))}
 ${section('Receipt', receipt(result, now))}`;
 }
 
@@ -157,12 +157,28 @@ function outputTable(outputs: readonly FileRow[]): Html {
   );
 }
 
+/** A command of a shell has dozens: the files of the C library. */
+const OPEN_FACTS = 8;
+
+function factList(facts: ActionResultDetails['facts']): Html {
+  if (facts.length <= OPEN_FACTS) return factTable(facts);
+  return html`<details><summary>${counted(facts.length, 'fact')} about files and the machine</summary>${factTable(facts)}</details>`;
+}
+
+/** The reasons are a column only if there are any. */
 function factTable(facts: ActionResultDetails['facts']): Html {
+  const hasReasons = facts.some(({ why }) => why !== '');
   return table(
     'Facts that are compared before every hit',
-    [{ title: 'What' }, { title: 'State' }, { title: 'Why', isWide: true }],
-    facts.map(({ what, state, why }) => [html`<code>${what}</code>`, html`${state}`, html`${why}`]),
+    [{ title: 'What' }, { title: 'State' }, ...(hasReasons ? [{ title: 'Why', isWide: true }] : [])],
+    facts.map(({ what, state, why }) => [html`<code>${what}</code>`, stateOf(state), html`${why}`]),
   );
+}
+
+/** "file SHA-256", with the beginning of the digest. */
+function stateOf(state: string): Html {
+  const [, kind, hash] = /^([a-z]+) ([0-9a-f]{64})$/.exec(state) ?? [];
+  return hash === undefined ? html`${state}` : html`${kind} ${short(hash)}`;
 }
 
 function log(name: string, { bytes: size, text, isCut }: LogText): Html {
@@ -176,7 +192,7 @@ function log(name: string, { bytes: size, text, isCut }: LogText): Html {
 function receipt({ receipt: { at, where, commit, assay } }: ActionResultDetails, now: number): Html {
   const rows: readonly (readonly [string, Html | string | undefined])[] = [
     ['Made', at === undefined ? undefined : ago(at, now)],
-    ['On', where],
+    ['On', where === undefined ? undefined : webLink(where, where)],
     ['Commit', commit === undefined ? undefined : short(commit)],
     ['By Assay', assay],
   ];

@@ -16,7 +16,11 @@ export function divergenceCard(
   const sides = bytes
     ? table(
         title,
-        [{ title: 'What' }, { title: 'First, which stays' }, { title: 'Second' }],
+        [
+          { title: 'What' },
+          { title: 'First, which stays', isLabelled: true },
+          { title: 'Second', isLabelled: true },
+        ],
         [
           [html`Bytes`, excerpt(bytes.first), excerpt(bytes.second)],
           [html`Written by`, who(first), who(second)],

@@ -76,13 +76,13 @@ function findingList(rows: readonly FindingRow[], now: number): Html {
       [
         { title: 'Step' },
         { title: 'Finding' },
-        { title: 'Line to write', isWide: true },
+        { title: 'Line to write' },
         { title: 'When', isNumber: true },
       ],
       rows.map(({ step, repository, kind, path, detail, at, run, lineToWrite }) => [
         html`${link(`/runs/${encodeURIComponent(run)}`, step)}<span class="note">${repository}</span>`,
         html`${badge('warn', kind)} <code>${path}</code> <span class="why">${detail}</span>`,
-        lineToWrite === undefined ? html`–` : copyable(lineToWrite, `the line for ${step}`),
+        lineToWrite === undefined ? NOTHING : copyable(lineToWrite, `the line for ${step}`),
         ago(at, now),
       ]),
     ),

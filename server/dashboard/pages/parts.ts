@@ -7,16 +7,23 @@ export interface Column {
   readonly isNumber?: boolean;
   /** Left out on a narrow screen. */
   readonly isWide?: boolean;
+  /** On a narrow screen, where a row is a block, the title stands before the cell. So it does before a number. */
+  readonly isLabelled?: boolean;
 }
 
-/** The caption names the table for a screen reader. A wide table scrolls inside of its own frame. */
+/**
+ * The caption names the table for a screen reader. A wide table scrolls inside of its own frame. On a narrow screen
+ * each row is a block, so that no cell gets narrower than its words.
+ */
 export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Html[])[]): Html {
   const head = columns.map((column) => html`<th scope="col"${classOf(column)}>${column.title}</th>`);
   const body = rows.map((cells) => {
-    const filled = columns.map((column, at) => html`<td${classOf(column)}>${cells[at]}</td>`);
+    const filled = columns.map(
+      (column, at) => html`<td${classOf(column)}${titleOf(column)}>${cells[at]}</td>`,
+    );
     return html`<tr>${filled}</tr>`;
   });
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table><caption class="hidden">${caption}</caption>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table class="rows"><caption class="hidden">${caption}</caption>
 <thead><tr>${head}</tr></thead>
 <tbody>${body}</tbody></table></div>`;
 }
@@ -24,6 +31,10 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
 function classOf({ isNumber, isWide }: Column): Html {
   const names = [isNumber && 'number', isWide && 'wide'].filter((name) => typeof name === 'string');
   return names.length === 0 ? NOTHING : html` class="${names.join(' ')}"`;
+}
+
+function titleOf({ title, isNumber, isLabelled }: Column): Html {
+  return isNumber || isLabelled ? html` data-title="${title}"` : NOTHING;
 }
 
 /** One figure with its name, and what it means beside others. */

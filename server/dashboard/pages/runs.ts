@@ -84,7 +84,7 @@ export function runRows(runs: readonly RunRow[], now: number): Html {
       { title: 'Outcome' },
       { title: 'What' },
       { title: 'Tool', isWide: true },
-      { title: 'Steps or lookups', isWide: true },
+      { title: 'Steps or lookups' },
       { title: 'Took', isNumber: true },
       { title: 'Saved', isNumber: true, isWide: true },
       { title: 'Started', isNumber: true },

@@ -123,7 +123,7 @@ function denied(rows: Storage['deniedWrites'], now: number): Html {
       [
         { title: 'Token' },
         { title: 'Tool' },
-        { title: 'Why', isWide: true },
+        { title: 'Why' },
         { title: 'Times', isNumber: true },
         { title: 'Last', isNumber: true },
       ],

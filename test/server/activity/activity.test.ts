@@ -2,8 +2,10 @@
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import type { Identity } from '../../../server/access/identity.ts';
+import { Activity } from '../../../server/activity/activity.ts';
 import { Callers } from '../../../server/activity/caller.ts';
 import type { Now, Run, Runs, Setup, Storage, Tail } from '../../../server/dashboard/api/types.ts';
+import { memoryHistory } from '../../../store/memory/history.ts';
 import { resultWith } from '../../store/content.ts';
 import { identity, MAIN, OTHER, sourceOf } from '../access/identities.ts';
 import { ask, testServer } from '../rig.ts';
@@ -28,6 +30,42 @@ async function served() {
   return { server, get, lookUp, put, as };
 }
 
+test('a server that was stopped is no node any more', async () => {
+  const history = memoryHistory();
+  const activity = new Activity({
+    history,
+    bytes: () => ({ received: 0, sent: 0 }),
+    onTrouble: (error) => expect.fail(String(error)),
+    flushMs: 60_000,
+  });
+  const nodes = async () => (await history.page({ kind: 'node', from: 1, limit: 10 })).documents;
+  await activity.flush();
+  expect(await nodes()).toHaveLength(1);
+  await activity.close();
+  expect(await nodes()).toEqual([]);
+});
+
+test('a write over gRPC, and one of a path set, is told by its tool', () => {
+  const activity = new Activity({
+    history: undefined,
+    bytes: () => ({ received: 0, sent: 0 }),
+    onTrouble: (error) => expect.fail(String(error)),
+    flushMs: 60_000,
+  });
+  for (const protocol of ['ActionCache.UpdateActionResult', 'path-sets', 'ac', 'turbo'])
+    activity.wrote({
+      at: '',
+      from: '',
+      what: 'result',
+      identity: 'ci',
+      protocol,
+      namespace: 'web',
+      key: key('a'),
+    });
+  const { events } = activity.tail.read(undefined);
+  expect(events.map(({ tool }) => tool)).toEqual(['turbo', 'http', 'assay', 'grpc']);
+});
+
 test('hits and misses are counted by tool for those who may read the namespace, and shown in the tail', async () => {
   const { get, lookUp, put } = await served();
   await put(MAIN, `/ac/${key('a')}`, resultWith({}));
@@ -48,7 +86,7 @@ test('hits and misses are counted by tool for those who may read the namespace, 
     ['http', 'miss', 'acme/app/main'],
     ['bazel', 'hit', 'acme/app/main'],
     ['ccache', 'stored', 'acme/app/main/team'],
-    ['ac', 'stored', 'acme/app/main'],
+    ['http', 'stored', 'acme/app/main'],
   ]);
   expect((await get<Now>(OTHER, 'now')).today).toMatchObject({ hits: 0, misses: 1 });
   expect((await get<Now>(OTHER, 'now')).tail.events).toHaveLength(1);
@@ -198,7 +236,7 @@ test('a denied write is shown to those who may read the namespace, after a flush
     const storage: Storage = JSON.parse(answer.body.toString());
     return storage.deniedWrites.map(({ identity: who, tool }) => [who, tool]);
   };
-  expect(await denied('main')).toEqual([['reader', 'ac']]);
+  expect(await denied('main')).toEqual([['reader', 'http']]);
   expect(await denied('other')).toEqual([]);
 });
 

@@ -70,11 +70,13 @@ function criticalPath({ criticalPath: names, stepList, elapsedMs }: Run): Html {
   const steps = names.flatMap((name) => stepList.find(({ step }) => step === name) ?? []);
   if (steps.length === 0) return NOTHING;
   const sum = steps.reduce((total, { elapsedMs: took }) => total + took, 0);
+  /* A later step often runs because of what this one made. */
+  const first = steps.find(({ outcome }) => outcome === 'miss' || outcome === 'failed');
   const slowest = steps.reduce((worst, step) => (step.elapsedMs > worst.elapsedMs ? step : worst));
   return section(
     'What took the time',
     html`<ol class="path">${steps.map((step) => html`<li><a href="#step-${stepList.indexOf(step)}">${step.step}</a> <span class="faint">${duration(step.elapsedMs)}</span></li>`)}</ol>
-<p class="note">These steps waited for each other: ${duration(sum)} of ${duration(elapsedMs)}. The run gets shorter only if one of them does. <strong>${slowest.step}</strong> took most: ${slowest.why}</p>`,
+<p class="note">These steps waited for each other: ${duration(sum)} of ${duration(elapsedMs)}. The run gets shorter only if one of them does. <strong>${slowest.step}</strong> took most: ${slowest.why}${first === undefined || first === slowest ? NOTHING : html`. The first that ran is <strong>${first.step}</strong>: ${first.why}`}</p>`,
   );
 }
 

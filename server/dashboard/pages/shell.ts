@@ -59,11 +59,19 @@ ${viewer?.isLoggedIn ? logout(viewer) : NOTHING}
 <main id="content" tabindex="-1">
 ${viewer?.reads ? scope(viewer.name, viewer.reads) : NOTHING}${content}
 </main>
-<footer><p>Assay ${VERSION} · <a href="/api/v1/openapi.json">JSON API</a> · <a href="/status">Status</a> · <a href="/metrics">Metrics</a></p></footer>
+<footer><p>Assay ${VERSION}${elsewhere(viewer)}</p></footer>
 </body>
 </html>
 `;
   return page.text;
+}
+
+/** Only what this browser may open: the cookie of a login is not good for /metrics. */
+function elsewhere(viewer: Viewer | undefined): Html[] {
+  const api = html` · <a href="/api/v1/openapi.json">JSON API</a>`;
+  const status = html` · <a href="/status">Status</a>`;
+  const metrics = html` · <a href="/metrics">Metrics</a>`;
+  return [...(viewer ? [api] : []), status, ...(viewer && !viewer.isLoggedIn ? [metrics] : [])];
 }
 
 function navigation(current: string): Html {

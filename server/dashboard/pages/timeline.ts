@@ -1,6 +1,6 @@
 // The steps of a run as a table with a bar for each: when it began, how long it waited and ran. The bars are
 // drawn on the server, so they need no script.
-import { type Html, html, NOTHING } from '../../../core/html/html.ts';
+import { type Html, html, NOTHING, type Value } from '../../../core/html/html.ts';
 import type { FactCounts, Run, RunStep } from '../api/types.ts';
 import { bytes, counted, duration } from './format.ts';
 import { badge, copyable, link } from './parts.ts';
@@ -30,8 +30,12 @@ function swatch(tone: string): Html {
 function row(step: RunStep, index: number, end: number): Html {
   const critical = step.isCritical ? html` ${badge('plain', 'critical')}` : NOTHING;
   const diverged = step.diverged ? html` ${badge('bad', 'diverged')}` : NOTHING;
-  return html`<tr id="step-${index}"><td><strong>${step.step}</strong> ${stepOutcome(step.outcome)}${critical}${diverged}
+  return html`<tr id="step-${index}"><td><strong>${nameOf(step)}</strong> ${stepOutcome(step.outcome)}${critical}${diverged}
 <span class="why">${step.why}</span>${details(step)}</td><td class="track">${track(step, end)}</td><td class="number">${duration(step.elapsedMs)}${saved(step)}</td></tr>`;
+}
+
+function nameOf({ step, key, isStored }: RunStep): Value {
+  return key !== undefined && isStored ? link(`/action/${key}`, step) : step;
 }
 
 function saved({ outcome, commandMs, elapsedMs }: RunStep): Html {

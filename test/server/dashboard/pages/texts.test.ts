@@ -6,9 +6,20 @@ import { hermeticityPage } from '../../../../server/dashboard/pages/hermeticity.
 import { nowPage } from '../../../../server/dashboard/pages/now.ts';
 import { runPage } from '../../../../server/dashboard/pages/run.ts';
 import { runsPage } from '../../../../server/dashboard/pages/runs.ts';
-import { document } from '../../../../server/dashboard/pages/shell.ts';
+import { document, type Viewer } from '../../../../server/dashboard/pages/shell.ts';
 import { storagePage } from '../../../../server/dashboard/pages/storage.ts';
-import { ACTION, AT, DIFFERENCE, GROUPED_RUN, HERMETICITY, NASTY, NOW, RUNS, STORAGE } from './fixtures.ts';
+import {
+  ACTION,
+  AT,
+  DIFFERENCE,
+  GROUPED_RUN,
+  HERMETICITY,
+  NASTY,
+  NOW,
+  RUN,
+  RUNS,
+  STORAGE,
+} from './fixtures.ts';
 
 /** As a person reads it. */
 const textOf = ({ text }: Html) => text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
@@ -21,6 +32,25 @@ test('requests of another tool are lookups, and what they do not tell is left op
   expect(run).not.toMatch(/ 0 ms|Moved|ran\b/);
   const rows = textOf(runsPage({ ...RUNS, runs: [silent] }, {}, AT));
   expect(rows).toContain('2 hit, 3 missed – –');
+});
+
+test('a run names the first step that ran, besides the slowest, and links each step to its action', () => {
+  const [one] = RUN.stepList;
+  if (!one) throw new Error('the fixture has no step');
+  const key = 'a'.repeat(64);
+  const step = (name: string, elapsedMs: number) =>
+    ({ ...one, step: name, outcome: 'miss', why: `why of ${name}`, elapsedMs, key }) as const;
+  const stepList = [
+    { ...step('bundle', 10), isStored: true },
+    { ...step('test', 20), isStored: false },
+  ];
+  const { text } = runPage({ ...RUN, stepList, criticalPath: ['bundle', 'test'] }, AT);
+  expect(text).toContain(
+    '<strong>test</strong> took most: why of test. The first that ran is <strong>bundle</strong>: why of bundle',
+  );
+  expect(text).toContain(`<strong><a href="/action/${key}">bundle</a></strong>`);
+  expect(text).toContain('<td><strong>test</strong>');
+  expect(runPage({ ...RUN, stepList, criticalPath: ['test'] }, AT).text).not.toContain('The first that ran');
 });
 
 test('the writer of a result is named with how it was written', () => {
@@ -74,6 +104,17 @@ test('denied writes of one token and tool are one row, with their number and the
   const text = textOf(storagePage({ ...STORAGE, deniedWrites }, AT));
   expect(text).toContain('ana ccache this needs the right results:write 3 3 minutes ago');
   expect(text).toContain('ben ccache this needs the right results:write 1 7 minutes ago');
+});
+
+test('a page links to nothing that its reader can not open', () => {
+  const page = { title: 'Runs', path: '/runs', content: runsPage(RUNS, {}, AT) };
+  const links = (viewer: Viewer | undefined) =>
+    [...document(page, viewer).matchAll(/href="(\/api\/v1\/openapi.json|\/status|\/metrics)"/g)].map(
+      ([, path]) => path,
+    );
+  expect(links(undefined)).toEqual(['/status']);
+  expect(links({ name: 'ana', isLoggedIn: true })).toEqual(['/api/v1/openapi.json', '/status']);
+  expect(links({ name: '', isLoggedIn: false })).toEqual(['/api/v1/openapi.json', '/status', '/metrics']);
 });
 
 test('a reader of a part of the server is told which part, a reader of all is not', () => {

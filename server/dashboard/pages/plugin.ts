@@ -111,8 +111,8 @@ function sendPage(reply: FastifyReply, text: string): string {
 function viewerOf({ exchange, headers }: FastifyRequest): Viewer {
   const { access, browserSessions } = exchange.server;
   const isLoggedIn = !access.isOpen && browserSessions.identityOf(headers) !== undefined;
-  const { identity, readable: reads } = exchange.store;
-  return { name: identity.name, isLoggedIn, reads };
+  const { identity, readable } = exchange.store;
+  return { name: identity.name, isLoggedIn, ...(isLoggedIn && { reads: readable }) };
 }
 
 function assetRoutes(app: FastifyInstance): void {

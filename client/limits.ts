@@ -207,7 +207,7 @@ export const GRAPH = {
    * time. A run that took less does not wait until its files are settled.
    */
   recordMs: 1 * SECOND,
-  recordShare: 0.1,
+  recordShare: 0.2,
   /** How many undeclared accesses of a strict step are shown one by one. */
   findingsShown: 20,
   /** The pause between the first change and the next run of a watched graph. */

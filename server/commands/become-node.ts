@@ -9,10 +9,10 @@ import { bun } from '../../core/bun.ts';
 import { AssayError } from '../../core/errors.ts';
 
 /**
- * Bounds of memory that a running process cannot set. V8's young generation takes 17 MB instead of 60. malloc keeps freed
- * memory in two arenas instead of one for each thread (docs/MEASUREMENTS.md#0410).
+ * malloc keeps freed memory in two arenas instead of one for each thread, 16 on two processors. It reads the bound at
+ * the start of a process. V8's young generation is not bounded: that costs 5 % of the CPU of small requests
+ * (docs/MEASUREMENTS.md#0410).
  */
-const FLAGS = ['--max-semi-space-size=8'];
 const ARENAS = { MALLOC_ARENA_MAX: '2' };
 
 /** Returns if this process is Node already. */
@@ -25,6 +25,6 @@ export function becomeNode(args: readonly string[]): void {
     throw new AssayError('ASSAY_NO_NODE', `the server runs on Node, but ${missing} does not exist`);
   // NODE_OPTIONS is meant for the caller's own programs.
   const { NODE_OPTIONS: _, ...env } = process.env;
-  process.execve?.(node, [node, ...FLAGS, bundle, ...args], { ...ARENAS, ...env });
+  process.execve?.(node, [node, bundle, ...args], { ...ARENAS, ...env });
   throw new AssayError('ASSAY_NO_NODE', `this executable cannot start ${node}`);
 }

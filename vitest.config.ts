@@ -25,7 +25,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 90_000 } },
-    maxWorkers: 2,
+    // Many tests wait for processes: two workers leave a fifth of two cores idle.
+    maxWorkers: 3,
     coverage: {
       include: ['client/**/*.ts', 'core/**/*.ts', 'hermeticity/**/*.ts', 'server/**/*.ts', 'store/**/*.ts'],
       exclude: ['core/proto/generated/**'],

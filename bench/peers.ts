@@ -34,6 +34,7 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-bench-peers-'));
   const peer = process.env.ASSAY_BENCH_BAZEL_REMOTE;
   const running: { stop(): Promise<void> }[] = [];
+  let sampling: NodeJS.Timeout | undefined;
   try {
     console.log(surroundings());
     const servers = [await startInstalled(join(folder, 'assay'))];
@@ -44,12 +45,12 @@ async function main(): Promise<void> {
       running.push(server);
     }
     const sides: Side[] = [];
-    const sampling = setInterval(() => sides.forEach(sample), SAMPLE_MS);
+    sampling = setInterval(() => sides.forEach(sample), SAMPLE_MS);
     for (const server of servers) sides.push(await sideOf(server, running));
     for (let round = 0; round <= ROUNDS; round++) await runInTurns(sides, round > 0);
-    clearInterval(sampling);
     report(sides);
   } finally {
+    clearInterval(sampling);
     for (const one of running.reverse()) await one.stop();
     rmSync(folder, { recursive: true, force: true });
   }

@@ -186,7 +186,8 @@ function getResult(client: Client, count: number): () => Promise<void> {
   return async () => {
     const one = asked[next++ % count];
     const [answer] = await client.unary(GET_RESULT, one?.request ?? new Uint8Array(0));
-    if (answer?.length !== one?.bytes) throw new Error('another result');
+    // bazel-remote adds who sent it.
+    if (!answer || !one || answer.length < one.bytes) throw new Error('another result');
   };
 }
 

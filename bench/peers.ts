@@ -7,9 +7,10 @@ import { arch, cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { VERSION } from '../core/version.ts';
 import { type Contestant, startBazelRemote, startInstalled } from './server/contestants.ts';
-import { cpuSecondsOf, ownMemoryBytes, peakMemoryBytes } from './server/process.ts';
-import { grpcLoader, type Row, rowsOf } from './server/rows.ts';
+import { ownMemoryBytes, peakMemoryBytes } from './server/process.ts';
+import { grpcLoader } from './server/rows.ts';
 import { median, table } from './server/table.ts';
+import { runInTurns, type Side, sideOf } from './server/turns.ts';
 
 const ROUNDS = 5;
 const MB = 1e6;
@@ -19,10 +20,7 @@ const BATCH = { blobs: 100, bytes: 4 * 1024 };
 const READS = 1_000;
 const MOST_P99 = 3;
 
-interface Side {
-  readonly server: Contestant;
-  readonly rows: readonly Row[];
-  readonly costs: number[][];
+interface PeerSide extends Side {
   /** One for each round. */
   readonly p50: number[];
   readonly p99: number[];
@@ -44,10 +42,10 @@ async function main(): Promise<void> {
       servers.push(server);
       running.push(server);
     }
-    const sides: Side[] = [];
+    const sides: PeerSide[] = [];
     sampling = setInterval(() => sides.forEach(sample), SAMPLE_MS);
-    for (const server of servers) sides.push(await sideOf(server, running));
-    for (let round = 0; round <= ROUNDS; round++) await runInTurns(sides, round > 0);
+    for (const server of servers) sides.push(await peerSideOf(server, running));
+    for (let round = 0; round <= ROUNDS; round++) await measureRound(sides, round > 0);
     report(sides);
   } finally {
     clearInterval(sampling);
@@ -56,12 +54,12 @@ async function main(): Promise<void> {
   }
 }
 
-function sample(side: Side): void {
+function sample(side: PeerSide): void {
   for (const pid of side.server.pids) side.ownPeak = Math.max(side.ownPeak, ownMemoryBytes(pid));
 }
 
-async function sideOf(server: Contestant, running: { stop(): Promise<void> }[]): Promise<Side> {
-  const rows = (await rowsOf(server, running)).filter(isAskedFor);
+async function peerSideOf(server: Contestant, running: { stop(): Promise<void> }[]): Promise<PeerSide> {
+  const side = await sideOf(server, running);
   const loader = grpcLoader();
   running.push(loader);
   const origin = server.grpcOrigin ?? server.origin;
@@ -70,25 +68,12 @@ async function sideOf(server: Contestant, running: { stop(): Promise<void> }[]):
     const { waits } = await loader.run({ verb: 'batchRead', origin, count: READS, ...BATCH });
     return waits;
   };
-  return { server, rows, costs: rows.map(() => []), p50: [], p99: [], batchRead, ownPeak: 0 };
-}
-
-function isAskedFor({ name }: Row): boolean {
-  const asked = process.argv.slice(2);
-  return asked.length === 0 || asked.some((part) => name.includes(part));
+  return { ...side, p50: [], p99: [], batchRead, ownPeak: 0 };
 }
 
 /** The first round warms up. */
-async function runInTurns(sides: readonly Side[], isCounted: boolean): Promise<void> {
-  for (let index = 0; index < (sides[0]?.rows.length ?? 0); index++) {
-    for (const { server, rows, costs } of sides) {
-      const row = rows[index];
-      if (!row) continue;
-      const before = cpuSecondsOf(server.pids);
-      await row.run();
-      if (isCounted) costs[index]?.push((cpuSecondsOf(server.pids) - before) / row.units);
-    }
-  }
+async function measureRound(sides: readonly PeerSide[], isCounted: boolean): Promise<void> {
+  await runInTurns(sides, isCounted);
   for (const side of sides) {
     const waits = [...(await side.batchRead())].sort((a, b) => a - b);
     if (!isCounted) continue;
@@ -97,7 +82,7 @@ async function runInTurns(sides: readonly Side[], isCounted: boolean): Promise<v
   }
 }
 
-function report(sides: readonly Side[]): void {
+function report(sides: readonly PeerSide[]): void {
   const heading = ['median (least to most)', ...sides.map(({ server }) => server.name)];
   const ratios = sides.slice(1).map(({ server }) => `assay / ${server.name}`);
   const rows = (sides[0]?.rows ?? []).map(({ name }, index) =>
@@ -119,11 +104,15 @@ function report(sides: readonly Side[]): void {
   console.log(`p99 of BatchRead: ${reached ? 'reached' : 'NOT reached'}`);
 }
 
-function timesOf({ p50, p99 }: Side): number[] {
+function timesOf({ p50, p99 }: PeerSide): number[] {
   return p99.map((value, round) => value / (p50[round] ?? Number.NaN));
 }
 
-function line(name: string, sides: readonly Side[], valuesOf: (side: Side) => readonly number[]): string[] {
+function line(
+  name: string,
+  sides: readonly PeerSide[],
+  valuesOf: (side: PeerSide) => readonly number[],
+): string[] {
   const medians = sides.map((side) => median(valuesOf(side)));
   const cells = sides.map((side) => cellOf(valuesOf(side)));
   return [

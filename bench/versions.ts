@@ -7,17 +7,10 @@ import { arch, cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { VERSION } from '../core/version.ts';
 import { type Contestant, startAssay, startAssayOf } from './server/contestants.ts';
-import { cpuSecondsOf } from './server/process.ts';
-import { type Row, rowsOf } from './server/rows.ts';
 import { median, table } from './server/table.ts';
+import { runInTurns, type Side, sideOf } from './server/turns.ts';
 
 const ROUNDS = 5;
-
-interface Side {
-  readonly server: Contestant;
-  readonly rows: readonly Row[];
-  readonly costs: number[][];
-}
 
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-bench-versions-'));
@@ -27,8 +20,7 @@ async function main(): Promise<void> {
   const side = async (contestant: Promise<Contestant>): Promise<Side> => {
     const server = await contestant;
     running.push(server);
-    const rows = (await rowsOf(server, loaders)).filter(isAskedFor);
-    return { server, rows, costs: rows.map(() => []) };
+    return sideOf(server, loaders);
   };
   try {
     console.log(surroundings());
@@ -46,20 +38,6 @@ async function main(): Promise<void> {
   }
 }
 
-/** The first round warms up. */
-async function runInTurns(sides: readonly Side[], isCounted: boolean): Promise<void> {
-  const count = sides[0]?.rows.length ?? 0;
-  for (let index = 0; index < count; index++) {
-    for (const { server, rows, costs } of sides) {
-      const row = rows[index];
-      if (!row) continue;
-      const before = cpuSecondsOf(server.pids);
-      await row.run();
-      if (isCounted) costs[index]?.push((cpuSecondsOf(server.pids) - before) / row.units);
-    }
-  }
-}
-
 function linesOf([other, own]: readonly Side[]): string[][] {
   return (own?.rows ?? []).map(({ name }, index) => {
     const [theirs, ours] = [other?.costs[index] ?? [], own?.costs[index] ?? []];
@@ -68,11 +46,6 @@ function linesOf([other, own]: readonly Side[]): string[][] {
     const [before, now] = [median(theirs), median(ours)];
     return [name, before.toFixed(3), now.toFixed(3), median(ratios).toFixed(2), spread];
   });
-}
-
-function isAskedFor({ name }: Row): boolean {
-  const asked = process.argv.slice(2);
-  return asked.length === 0 || asked.some((part) => name.includes(part));
 }
 
 function surroundings(): string {

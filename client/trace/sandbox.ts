@@ -27,8 +27,7 @@ import { homeFolder } from '../local-store/store-folder.ts';
 import { type Launch, type Launcher, launchDirectly } from '../process/launch.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Report } from '../terminal/events.ts';
-import type { Watched } from './trace.ts';
-import { textOf, toolPaths, tracedBy } from './trace.ts';
+import { textOf, toolPaths, tracedBy, type Watched } from './trace.ts';
 import { isNoTracer, type MaybeWatched } from './watch.ts';
 
 const WORKSPACE = absPath(SANDBOX.workspace);

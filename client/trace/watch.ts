@@ -10,8 +10,7 @@ import type { RunRequest } from '../action/request.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';
 import { type CommandEnd, type Launch, type Launcher, launchDirectly } from '../process/launch.ts';
 import type { Report } from '../terminal/events.ts';
-import type { Watched } from './trace.ts';
-import { tracedBy } from './trace.ts';
+import { tracedBy, type Watched } from './trace.ts';
 
 export interface MaybeWatched extends CommandEnd {
   readonly watched?: Watched;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Digest, digestOf } from '../../../core/digest.ts';
 import { type Namespace, parseNamespace, protocolNamespace } from '../../../core/namespace.ts';
+import { STORE } from '../../../store/limits.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import type { ForgetReport } from '../../../store/review/forget.ts';
 import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
@@ -200,7 +201,7 @@ describe('results that are forgotten', () => {
 });
 
 test('ten thousand results are forgotten; killed in the middle, the command is run again', async () => {
-  const bad = many('bad', soak(10_000, 600));
+  const bad = many('bad', soak(10_000, 1_000));
   await fill(bad, 'bad');
   await fill(many('good', 50), 'good');
   const { url } = await start();
@@ -212,14 +213,19 @@ test('ten thousand results are forgotten; killed in the middle, the command is r
   children.push(child);
   const ended = once(child, 'exit');
   const left = async () => (await report('--writer', 'bad', '--remote', url)).matched;
-  let now = bad.length;
-  while (now === bad.length && child.exitCode === null) now = await left();
+  const first = bad.map((name) => keyOf(name).hash).sort()[0] ?? '';
+  while ((await ask(`${url}/ac/${first}`)).status !== 404 && child.exitCode === null) {
+    // Until the first of its commits is visible.
+  }
   child.kill('SIGKILL');
   await ended;
   const rest = await left();
   expect(rest).toBeLessThan(bad.length);
-  const again = await report('--writer', 'bad', '--yes', '--store', shop.store);
-  expect(again).toMatchObject({ code: rest === 0 ? 3 : 0, removed: rest });
+  // The commit that was under way may count after all: LMDB shows it when the next process writes.
+  const { removed } = await report('--writer', 'bad', '--yes', '--store', shop.store);
+  expect(removed).toBeGreaterThanOrEqual(rest - STORE.forgetBatch);
+  expect(removed).toBeLessThanOrEqual(rest);
+  expect(await left()).toBe(0);
   for (const name of ['bad0', bad.at(-1) ?? ''])
     expect((await ask(`${url}/ac/${keyOf(name).hash}`)).status).toBe(404);
   expect((await ask(`${url}/ac/${keyOf('good7').hash}`)).status).toBe(200);

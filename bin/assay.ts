@@ -4,6 +4,7 @@ import { SyncStream } from '../client/terminal/sync-stream.ts';
 import { type CommandModule, renderHelp, suggestion } from '../core/cli/command.ts';
 import { formatColumns, wrapText } from '../core/cli/layout.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
+import { visibleLines } from '../core/text/visible.ts';
 import { VERSION } from '../core/version.ts';
 
 interface Entry {
@@ -171,7 +172,9 @@ function print(text: string): number {
 function reportError(error: unknown, failureCode: number, json: boolean): number {
   const { code, detail, entry } = asAssayError(error);
   const { hint, exitCode = failureCode } = entry;
-  new SyncStream(2).write(`assay: ${wrapMessage(`${code}: ${detail}`)}\n${INDENT}${wrapMessage(hint)}\n`);
+  new SyncStream(2).write(
+    `assay: ${wrapMessage(`${code}: ${visibleLines(detail)}`)}\n${INDENT}${wrapMessage(hint)}\n`,
+  );
   if (json)
     new SyncStream(2).write(`${JSON.stringify({ error: { code, detail, wayOut: hint }, exitCode })}\n`);
   return exitCode;

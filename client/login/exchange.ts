@@ -1,6 +1,7 @@
 // Exchanges the token of a job for one of the server: POST /auth/token, RFC 8693.
 // Guarantee: a text of the server is printed without control characters, and never with the job's token in it.
 import { AssayError } from '../../core/errors.ts';
+import { visible } from '../../core/text/visible.ts';
 import { askJson } from './ask-json.ts';
 
 export interface ServerToken {
@@ -52,9 +53,9 @@ function serverToken(value: unknown): ServerToken | undefined {
     token,
     accessKey,
     secretKey,
-    namespace: printable(text('namespace')),
-    reads: Array.isArray(fields.reads) ? fields.reads.map((one) => printable(String(one))) : [],
-    rights: printable(text('scope')).split(' '),
+    namespace: visible(text('namespace')),
+    reads: Array.isArray(fields.reads) ? fields.reads.map((one) => visible(String(one))) : [],
+    rights: visible(text('scope')).split(' '),
     expiresInSeconds: Number(fields.expires_in) || 0,
   };
 }
@@ -62,10 +63,6 @@ function serverToken(value: unknown): ServerToken | undefined {
 function refusal({ origin }: URL, status: number, value: unknown, idToken: string): AssayError {
   const { error_description: why, code }: Record<string, unknown> = Object(value);
   const said = [code, why].filter((one) => typeof one === 'string').join(': ');
-  const safe = printable(said.replaceAll(idToken, '…')).slice(0, MAX_REASON);
+  const safe = visible(said.replaceAll(idToken, '…')).slice(0, MAX_REASON);
   return new AssayError('ASSAY_LOGIN', `${origin} answered ${status}${safe === '' ? '' : `: ${safe}`}`);
-}
-
-function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ');
 }

@@ -7,6 +7,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { isSystemError } from '../../core/errors.ts';
+import { visible } from '../../core/text/visible.ts';
 import { RUN } from '../limits.ts';
 
 /**
@@ -83,7 +84,7 @@ function waitForReader(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RUN.fullPipeMs);
 }
 
-/** Replaces control characters, so that text from outside cannot start a new line or move the cursor. */
+/** Text from outside, without line breaks and tabs: it cannot start a new line or move the cursor. */
 export function inOneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+  return visible(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '));
 }

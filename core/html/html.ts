@@ -1,4 +1,5 @@
 // Escapes text for HTML. No name from outside can become markup, end a line, or change the reading direction.
+import { visible } from '../text/visible.ts';
 
 /** Markup that is safe to write. */
 export class Html {
@@ -36,11 +37,7 @@ const MARKUP: Readonly<Record<string, string>> = {
 
 /** Shows control and bidirectional characters by their code point. */
 export function escapeHtml(text: string): string {
-  const visible = text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
-  return visible.replace(/[&<>"']/g, (character) => MARKUP[character] ?? '');
+  return visible(text).replace(/[&<>"']/g, (character) => MARKUP[character] ?? '');
 }
 
 /** Text of several lines, for an element that keeps them: a line feed and a tab stay as they are. */

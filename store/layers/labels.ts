@@ -5,8 +5,8 @@
 // of the put. Of two puts that replace one result, the engine lets only one through; the other one begins again.
 
 import { AssayError } from '../../core/errors.ts';
-import { isLossless } from '../../core/lossless-text.ts';
 import type { Namespace } from '../../core/namespace.ts';
+import { isLossless } from '../../core/text/lossless.ts';
 import { STORE } from '../limits.ts';
 import type { LabelAddress, Labelled, LabelRecords, Labels, Results } from '../store.ts';
 

@@ -22,7 +22,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
  */
 const ORDER: Readonly<Record<string, readonly string[]>> = {
   core: [
-    'bun.ts  concurrently.ts  edit-message.ts  errors.ts  key-version.ts  labels.ts  lossless-text.ts  shapes.ts  small-sha256.ts  units.ts  version.ts',
+    'bun.ts  concurrently.ts  edit-message.ts  errors.ts  key-version.ts  labels.ts  shapes.ts  small-sha256.ts  text  units.ts  version.ts',
     'proto/generated/build/bazel/semver  proto/generated/google/protobuf',
     'proto/generated/google/rpc',
     'proto/generated',

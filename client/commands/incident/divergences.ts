@@ -1,6 +1,7 @@
 // `assay divergences`: keys with two results, who wrote them, and the first byte in which they differ.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../../core/cli/command.ts';
 import { isAtOrBelow, parseNamespace } from '../../../core/namespace.ts';
+import { visibleLines } from '../../../core/text/visible.ts';
 import {
   type ListedDivergence,
   type ListedWriter,
@@ -10,7 +11,7 @@ import type { ByteDifference } from '../../../store/review/first-byte.ts';
 import type { Difference, OutputDifference } from '../../../store/review/first-difference.ts';
 import { bytesText, counted } from '../../graph/view/words.ts';
 import { SyncStream } from '../../terminal/sync-stream.ts';
-import { REVIEW_ENVIRONMENT, REVIEW_FLAGS, remoteOf, reviewLocally, UNPRINTABLE } from './review-flags.ts';
+import { REVIEW_ENVIRONMENT, REVIEW_FLAGS, remoteOf, reviewLocally } from './review-flags.ts';
 
 const flags = REVIEW_FLAGS satisfies FlagTable;
 
@@ -59,7 +60,7 @@ function inWords({ divergences, more }: { divergences: readonly ListedDivergence
   const total = more
     ? `more than ${divergences.length} divergences`
     : counted(divergences.length, 'divergence');
-  return `${[...lines, `assay divergences: ${total}`].join('\n').replaceAll(UNPRINTABLE, '?')}\n`;
+  return `${visibleLines([...lines, `assay divergences: ${total}`].join('\n'))}\n`;
 }
 
 function writerText(writer: ListedWriter | null): string {

@@ -8,6 +8,7 @@ import {
   usage,
 } from '../../../core/cli/command.ts';
 import { formatColumns } from '../../../core/cli/layout.ts';
+import { visibleLines } from '../../../core/text/visible.ts';
 import { forgetEntry, openWriteLog } from '../../../store/log/write-log.ts';
 import {
   type ForgetProgress,
@@ -20,7 +21,7 @@ import { parseSelection, type Selection, selectionTexts } from '../../../store/r
 import { counted } from '../../graph/view/words.ts';
 import { FORGET } from '../../limits.ts';
 import { SyncStream } from '../../terminal/sync-stream.ts';
-import { REVIEW_ENVIRONMENT, REVIEW_FLAGS, remoteOf, reviewLocally, UNPRINTABLE } from './review-flags.ts';
+import { REVIEW_ENVIRONMENT, REVIEW_FLAGS, remoteOf, reviewLocally } from './review-flags.ts';
 
 const flags = {
   key: { type: 'string', multiple: true, value: 'HASH', text: 'with this key: 64 hex digits' },
@@ -156,7 +157,7 @@ function inWords(report: ForgetReport): string {
       : []),
     ...(dryRun ? ['Nothing was removed. Run the same command with --yes to remove them.'] : []),
   ];
-  return `${lines.join('\n').replaceAll(UNPRINTABLE, '?')}\n`;
+  return `${visibleLines(lines.join('\n'))}\n`;
 }
 
 function groupLines(title: string, groups: readonly Group[], unnamed: string): string[] {

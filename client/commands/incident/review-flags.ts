@@ -22,9 +22,6 @@ export const REVIEW_FLAGS = {
   },
 } satisfies FlagTable;
 
-/** Names and paths come from whoever wrote a result: none of them may move the cursor of a terminal. */
-export const UNPRINTABLE = /(?!\n)\p{Cc}/gu;
-
 export const REVIEW_ENVIRONMENT = {
   ASSAY_STORE: 'the local store’s folder',
   ASSAY_TOKEN: 'sent to the server as a Bearer token',

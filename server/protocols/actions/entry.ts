@@ -2,8 +2,8 @@
 // paths and the compression. A label for each key lets a lookup find entries by a prefix.
 import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { isLossless } from '../../../core/lossless-text.ts';
 import { DEFAULT_NAMESPACE, type Namespace, protocolNamespace } from '../../../core/namespace.ts';
+import { isLossless } from '../../../core/text/lossless.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 
 const MAX_VERSION_LENGTH = 512;

@@ -3,13 +3,13 @@
 // stored.
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { isLossless } from '../../../core/lossless-text.ts';
 import { type Namespace, protocolNamespace } from '../../../core/namespace.ts';
 import { AssetTimes } from '../../../core/proto/generated/assay.ts';
 import type { Qualifier } from '../../../core/proto/generated/asset.ts';
 import type { Timestamp } from '../../../core/proto/generated/google/protobuf/timestamp.ts';
 import { ActionResult, type Digest, ExecutedActionMetadata } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
+import { isLossless } from '../../../core/text/lossless.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 
 export type AssetKind = 'blob' | 'directory';

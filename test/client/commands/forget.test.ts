@@ -389,7 +389,7 @@ describe('divergences', () => {
         `${address.key} acme/app/main`,
         '  first   2026-11-17T00:00:00.000Z ci from 192.0.2.9, ac',
         '  second  2026-11-17T00:00:00.000Z pull from 192.0.2.9, ac',
-        '  dist/a?[2Jb.js differs from byte 2345678 on (2.9 MiB and 2.9 MiB)',
+        '  dist/a\\u{1b}[2Jb.js differs from byte 2345678 on (2.9 MiB and 2.9 MiB)',
         '',
         'assay divergences: 1 divergence',
         '',

@@ -280,14 +280,25 @@ export class Exchange {
       this.server.metrics.denied(this.#route);
       this.server.activity.denied(this.#store?.identity, this.#route, error.detail);
     }
-    const response = {
-      status: status ?? error.entry.status,
-      headers: [...errorHeaders(error, this.#errors), ...moreHeaders],
-      body: errorBody(error, this.#errors, this.request),
-    };
+    const { headers, body } = this.#describe(error);
+    const response = { status: status ?? error.entry.status, headers: [...headers, ...moreHeaders], body };
     if (this.response.headersSent) this.response.destroy();
     else if (isAnsweredBeforeBody(this.request, error)) this.#answerBeforeBody(response);
     else this.answer(response.status, response.headers, response.body);
+  }
+
+  /** The page for an error can fail for the reason that the page itself did: then the client gets JSON. */
+  #describe(error: AssayError): { headers: Headers; body: Buffer } {
+    const as = (format: ErrorFormat) => ({
+      headers: errorHeaders(error, format),
+      body: errorBody(error, format, this.request),
+    });
+    try {
+      return as(this.#errors);
+    } catch (thrown) {
+      this.#log(new AssayError('ASSAY_INTERNAL', messageOf(thrown)), thrown);
+      return as(CONTENT_ERRORS);
+    }
   }
 
   /**

@@ -5,6 +5,8 @@ import { baseEnvironment, DEFAULT_FORM, FORMS, type Form } from './assay.ts';
 
 export interface ServerOptions {
   readonly form?: Form;
+  /** Instead of a form: another installation. */
+  readonly program?: readonly string[];
   readonly port?: number;
   readonly args?: readonly string[];
   /** A program that becomes the server, after it has changed something about the process. */
@@ -23,7 +25,7 @@ export class ServerProcess {
 
   static async start(store: string, options: ServerOptions = {}): Promise<ServerProcess> {
     const { form = DEFAULT_FORM, port = 0, args = [], env = {}, wrapper = [] } = options;
-    const [program = '', ...before] = [...wrapper, ...FORMS[form]];
+    const [program = '', ...before] = [...wrapper, ...(options.program ?? FORMS[form])];
     const child = spawn(program, [...before, 'serve', '--port', String(port), '--store', store, ...args], {
       env: { ...baseEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,11 +1,18 @@
 // A server that people mistreat: names with markup and control characters in every field of many reports of a pull
-// request, and a store that takes nothing more. Every page still answers, and shows what is there.
+// request, a store that takes nothing more, and a package that lost a file. Every page still answers, and shows what
+// is there.
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { RunReport } from '../../../core/metadata/run-report.ts';
 import type { Misses, Runs } from '../../../server/dashboard/api/types.ts';
 import { openMemoryStore } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
+import { FORMS } from '../../rig/assay.ts';
+import { ServerProcess } from '../../rig/server.ts';
 import { soak } from '../../rig/soak.ts';
 import { MAIN, PULL, sourceOf } from '../access/identities.ts';
 import { ask, codeIn, testServer } from '../rig.ts';
@@ -93,4 +100,26 @@ test('a store that takes nothing more refuses reports, and every page shows what
   isFull = false;
   expect((await send(reportOf([miss('a', cause, 10)]))).status).toBe(201);
   expect(await lost()).toMatchObject({ runs: 2, misses: 2, lostMs: 110 });
+});
+
+test('an installation without a file of the pages answers them with an error, and the cache goes on', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-dirty-'));
+  const [node, bundle] = FORMS.bundle;
+  cpSync(dirname(bundle), join(folder, 'node'), { recursive: true });
+  rmSync(join(folder, 'node', 'assets', 'style.css'));
+  const program = [node, join(folder, 'node', 'assay.cjs')];
+  const server = await ServerProcess.start(join(folder, 'store'), { program });
+  try {
+    for (const path of PAGES) {
+      const answer = await ask(server.url + path, 'GET', { headers: { accept: 'text/html' } });
+      expect([path, answer.status, codeIn(answer)]).toEqual([path, 500, 'ASSAY_INTERNAL']);
+    }
+    const { hash } = digestOf(Buffer.from('bytes'));
+    const put = await ask(`${server.url}/cas/${hash}`, 'PUT', { body: Buffer.from('bytes') });
+    expect(put.status).toBeLessThan(300);
+    expect((await ask(`${server.url}/cas/${hash}`)).body.toString()).toBe('bytes');
+  } finally {
+    await server.kill();
+    rmSync(folder, { recursive: true });
+  }
 });

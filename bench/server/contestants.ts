@@ -17,7 +17,7 @@ export interface Contestant {
   stop(): Promise<void>;
 }
 
-const PROJECT = join(import.meta.dirname, '..', '..');
+export const PROJECT = join(import.meta.dirname, '..', '..');
 const POLL_MS = 50;
 const POLLS = 100;
 const NGINX_WORKERS = 2;
@@ -66,8 +66,12 @@ export async function startBazelRemote(
 }
 
 /** Of another checkout, with its own packages. */
-export function startAssayOf(project: string, folder: string): Promise<Contestant> {
-  return startNode([], project, folder, []);
+export function startAssayOf(
+  project: string,
+  folder: string,
+  options: readonly string[] = [],
+): Promise<Contestant> {
+  return startNode(options, project, folder, []);
 }
 
 async function startNode(

@@ -150,13 +150,22 @@ export class StateRecorder {
         if (known && !isAbsent(row) && !sameRow(known, row)) newer.set(name, row);
       }
     if (newer.size === 0) return config;
-    return withNewTimes(config, newer, (name) => lstatIn(this.#options.root, name) === undefined);
+    return withNewTimes(config, newer, (name) => isSurelyAbsent(this.#options.root, name));
   }
 
   /** A state is valid for one configuration: if that was read again, the definition must be the same (G4). */
   #isStillDeclared(step: Step, { definition }: StepState): boolean {
     const { config, steps } = this.#options;
     return !config || definition === definitionOf(step, steps);
+  }
+}
+
+/** False also where nobody can tell: a command may have made the folder unsearchable. The build has ended well. */
+function isSurelyAbsent(root: string, name: string): boolean {
+  try {
+    return lstatIn(root, name) === undefined;
+  } catch {
+    return false;
   }
 }
 

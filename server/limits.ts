@@ -55,8 +55,6 @@ export const SERVER = {
   keepAliveMs: 75 * SECOND,
   /** How often a sweep checks all connections and transfers for the limits above. */
   sweepMs: 200,
-  /** In a crowd, a sweep checks a share of them this often. */
-  crowdSweepMs: 10,
   /** How much of an upload is read ahead of the store. */
   uploadBufferBytes: 1 * MIB,
   /** Downloads that have a chunk of a large blob in memory. Others queue. */

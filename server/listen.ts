@@ -118,17 +118,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   // Without free file descriptors, accepting a connection fails. Open connections continue.
   listener.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
   activity.start();
-  const stopSweeping = startSweeping(capacity, limits, (share) => {
+  const sweeping = setInterval(() => {
     clock.tick();
-    minRate.check(share);
-    listener.closeSlow(share);
-  });
+    minRate.check();
+    listener.closeSlow();
+  }, limits.sweepMs);
   return {
     url: urlOf(listener.server, host, tls ? 'https' : 'http'),
     setTlsIdentity: (identity) => listener.setTlsIdentity(identity),
     async stop() {
       await lifecycle.stop(listener, limits);
-      stopSweeping();
+      clearInterval(sweeping);
       await activity.close();
     },
   };
@@ -143,24 +143,6 @@ function tellingActivity(log: WriteLog | undefined, activity: Activity): WriteLo
     },
     close: async () => log?.close(),
   };
-}
-
-/**
- * In a crowd, each sweep checks a small share: checking all connections, or cutting many, blocks the event
- * loop.
- */
-function startSweeping(
-  capacity: Capacity,
-  { sweepMs, crowdSweepMs }: ServerLimits,
-  sweep: (share: number) => void,
-): () => void {
-  let timer = setTimeout(sweepAndReschedule, sweepMs);
-  function sweepAndReschedule(): void {
-    const pauseMs = capacity.isCrowded ? crowdSweepMs : sweepMs;
-    sweep(pauseMs / sweepMs);
-    timer = setTimeout(sweepAndReschedule, pauseMs);
-  }
-  return () => clearTimeout(timer);
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

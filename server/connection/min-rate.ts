@@ -100,9 +100,9 @@ export class MinRate {
     return `nothing moved for ${calm} s, or less than ${minProgressBytes} bytes in ${pressed} s under pressure`;
   }
 
-  /** Checks the next share of the transfers. */
-  check(share = 1): void {
+  /** Checks all transfers. */
+  check(): void {
     const { isUnderPressure } = this.#capacity;
-    this.#transfers.visitShare(share, (transfer) => transfer.check(isUnderPressure, this.#limits));
+    this.#transfers.visitAll((transfer) => transfer.check(isUnderPressure, this.#limits));
   }
 }

@@ -86,11 +86,11 @@ export class Port {
     this.#secured?.setSecureContext(tls);
   }
 
-  /** The periodic sweep: checks the next share of the connections. */
-  closeSlow(share: number): void {
+  /** The periodic sweep of the connections. */
+  closeSlow(): void {
     const { timeoutMs } = this.#minRate;
-    this.#sniffer.check(share, timeoutMs);
-    this.#grpc.closeSilent(share, timeoutMs);
+    this.#sniffer.check(timeoutMs);
+    this.#grpc.closeSilent(timeoutMs);
     if (this.#secured && this.#capacity.isUnderPressure) this.#closeSlowHandshakes(timeoutMs);
   }
 

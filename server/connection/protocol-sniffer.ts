@@ -98,10 +98,10 @@ export class ProtocolSniffer {
     rejectConnection(why, socket);
   }
 
-  /** Closes the connections of the next share that are older than `timeoutMs`. */
-  check(share: number, timeoutMs: number): void {
+  /** Closes the connections that are older than `timeoutMs`. */
+  check(timeoutMs: number): void {
     const { now } = this.#clock;
-    this.#undecided.visitShare(share, (connection) => {
+    this.#undecided.visitAll((connection) => {
       const limitMs = connection.isRefused ? this.#limits.lingerMs : timeoutMs;
       if (now - connection.since > limitMs) this.#giveUp(connection, 'ASSAY_HEADER_TIMEOUT');
     });

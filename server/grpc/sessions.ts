@@ -73,13 +73,10 @@ export class Sessions {
     for (const session of this.#open) if (!session.closed) session.close();
   }
 
-  /**
-   * Checks the next share of the silent sessions, and closes those that made no call within `timeoutMs`.
-   * A timer for each would close many sessions at once. They would reconnect at once, and delay all clients.
-   */
-  closeSilent(share: number, timeoutMs: number): void {
+  /** Closes the sessions that made no call within `timeoutMs`. */
+  closeSilent(timeoutMs: number): void {
     const { now } = this.#clock;
-    this.#silent.visitShare(share, ({ session, since }) => {
+    this.#silent.visitAll(({ session, since }) => {
       if (now - since > timeoutMs) session.destroy();
     });
   }

@@ -13,7 +13,6 @@ test.each<[string, number, number]>([
   ['a result fits into a blob', SERVER.maxResultBytes, SERVER.maxBlobBytes],
   ['a batch fits into a gRPC message', SERVER.maxBatchBytes, SERVER.maxGrpcMessageBytes],
   ['under pressure a client has less time', SERVER.pressureNoProgressMs, SERVER.noProgressMs],
-  ['a crowd is swept more often', SERVER.crowdSweepMs, SERVER.sweepMs],
   ['a sweep is shorter than the time limits that it enforces', SERVER.sweepMs, SERVER.lingerMs],
   ['a crowd is smaller than the limit of connections', SERVER.crowdConnections, SERVER.maxConnections],
   ['a small body fits into the upload buffer', STORE.inlineBytes, SERVER.uploadBufferBytes],

@@ -12,6 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { ACCESS } from '../limits.ts';
+import { throwUnlessRegular } from '../regular-file.ts';
 import { type Identity, type IdentitySource, nextVersion } from './identity.ts';
 import { identityOf, readTokens, stateOf, type TokenEntry, tokenHash } from './tokens-file.ts';
 
@@ -72,6 +73,7 @@ export class TokenSource implements IdentitySource {
     // The version is older than the content, so a change during the read is seen the next time.
     this.#fileVersion = version;
     try {
+      throwUnlessRegular('ASSAY_TOKENS_FILE', this.file);
       this.#known = load(this.file);
       this.#version = nextVersion();
       this.#log.info({ file: this.file, tokens: this.#known.size }, 'reloaded the tokens');

@@ -100,7 +100,7 @@ export const serveCommand: CommandModule = {
         metrics,
       });
       const read = () => readSettings(flags, process.env);
-      const reload = reloader({ settings, read, access, log });
+      const reload = reloader({ settings, configFile: flags.text('config'), read, access, log });
       const signal = firstStopSignal(flags.given('config') || access ? reload : undefined);
       process.stdout.write(startMessage(server, settings, opened.place));
       log.info({ url: server.url, store: opened.place }, 'listening');

@@ -2,12 +2,14 @@
 // Guarantee: new settings take effect whole, or the old ones stay and one line of the log says why.
 import type { Logger } from 'pino';
 import { AssayError, messageOf } from '../../core/errors.ts';
+import { throwUnlessRegular } from '../regular-file.ts';
 import { type Access, hasIdentities } from './access.ts';
 import type { Settings } from './settings.ts';
 
 export interface Reload {
   /** With which the server runs. */
   readonly settings: Settings;
+  readonly configFile: string | undefined;
   /** Reads them again. */
   readonly read: () => Settings;
   readonly access: Access | undefined;
@@ -15,11 +17,13 @@ export interface Reload {
 }
 
 /** A function that reloads. */
-export function reloader({ settings, read, access, log }: Reload): () => void {
+export function reloader({ settings, configFile, read, access, log }: Reload): () => void {
   return () => {
     try {
+      throwUnlessRegular('ASSAY_SERVER_CONFIG', configFile);
       const next = read();
       refuseRestart(settings, next);
+      throwUnlessRegular('ASSAY_TOKENS_FILE', next.tokensFile);
       access?.prepare(next)();
       log.level = next.logLevel;
       log.info('reloaded the configuration');

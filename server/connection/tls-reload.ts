@@ -5,6 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { messageOf } from '../../core/errors.ts';
+import { throwUnlessRegular } from '../regular-file.ts';
 import { loadTlsIdentity, type TlsFiles, type TlsIdentity } from './tls.ts';
 
 export interface TlsReload {
@@ -25,6 +26,7 @@ export async function keepReloadingTls(
   let shown = first;
   while (await isStillWanted(pauseMs, signal)) {
     try {
+      throwUnlessRegular('ASSAY_BAD_CERTIFICATE', files.cert, files.key, files.clientCa);
       const found = loadTlsIdentity(files);
       if (isSame(found, shown)) continue;
       setTlsIdentity(found);

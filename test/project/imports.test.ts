@@ -49,7 +49,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   hermeticity: ['limits.ts  system', 'trace  sandbox  reproduce', 'trace/strace  verdict'],
   server: [
     'dashboard/setup',
-    'limits.ts  log.ts  lifecycle.ts  context.ts',
+    'limits.ts  log.ts  lifecycle.ts  context.ts  regular-file.ts',
     'background  capacity  access  dashboard',
     'activity',
     'http',

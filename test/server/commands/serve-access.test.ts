@@ -1,4 +1,5 @@
 // `assay serve` with tokens and a configuration file: what it accepts, and what SIGHUP changes.
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -96,6 +97,10 @@ test('with --tokens, SIGHUP reloads and does not stop; a bad file leaves the tok
   serve.child.kill('SIGHUP');
   await serve.said('reloaded the configuration');
   expect(linesWith(serve, 'keeps the old tokens')).toMatchObject([{ level: 40, code: 'ASSAY_TOKENS_FILE' }]);
+  expect(await get(url, first)).toBe(200);
+  rmSync(tokens);
+  execFileSync('mkfifo', [tokens]);
+  await serve.said(`${tokens}: this is not a regular file`);
   expect(await get(url, first)).toBe(200);
   serve.child.kill('SIGTERM');
   expect(await serve.ended()).toBe(0);
@@ -225,6 +230,14 @@ test.each([
     }),
     /none\.json: there is no such file/,
   ],
+  [
+    'a pipe as its tokens file',
+    (good: object) => {
+      execFileSync('mkfifo', [join(place, 'pipe')]);
+      return { ...good, tokens: 'pipe' };
+    },
+    /pipe: this is not a regular file/,
+  ],
 ])('a reload with %s is refused whole, and the log says why', async (_, spoil, why) => {
   const first = await token('create', 'main', '--namespace', 'acme/main');
   const good = { listen: { port: 0 }, store: { folder: 'store' }, tokens: 'tokens.json' };
@@ -245,7 +258,11 @@ test.each([
   rmSync(config);
   serve.child.kill('SIGHUP');
   await serve.said('ENOENT');
+  execFileSync('mkfifo', [config]);
+  serve.child.kill('SIGHUP');
+  await serve.said(`${config}: this is not a regular file`);
   expect(await get(url, first)).toBe(200);
+  rmSync(config);
   writeFileSync(config, JSON.stringify(good));
   serve.child.kill('SIGHUP');
   await serve.said('reloaded the configuration');

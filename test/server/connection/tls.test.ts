@@ -1,4 +1,5 @@
 // TLS on the one port: HTTP/1 and gRPC by ALPN and first bytes, client certificates, and rejected clients.
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -216,7 +217,7 @@ describe('a certificate that is replaced while the server runs', () => {
       stop.abort();
       return ended;
     });
-    return { server, place, said };
+    return { server, at, place, said };
   }
 
   function subject(server: TestServer): Promise<string | undefined> {
@@ -237,6 +238,20 @@ describe('a certificate that is replaced while the server runs', () => {
     await expect.poll(() => subject(server)).toBe('client');
     expect(said).toContain('reloaded the TLS certificate');
     expect(await before.capabilities()).toBeDefined();
+  });
+
+  test('does not stop the server while it is a pipe', async () => {
+    const { server, at, place, said } = await renewing();
+    rmSync(at.cert);
+    execFileSync('mkfifo', [at.cert]);
+    await expect
+      .poll(() => said)
+      .toContain('cannot use the new TLS certificate; the server keeps the old one');
+    expect(await subject(server)).toBe('server');
+    rmSync(at.cert);
+    place('cert', files.client.cert);
+    place('key', files.client.key);
+    await expect.poll(() => subject(server)).toBe('client');
   });
 
   test('is not presented before its key is replaced too', async () => {

@@ -180,8 +180,15 @@ function reportError(error: unknown, failureCode: number, json: boolean): number
   return exitCode;
 }
 
+/** What a machine can answer to a correct call. Any other code that arrives here is a bug of Assay. */
+const REFUSALS = [
+  ...['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'],
+  ...['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM'],
+];
+
 function asAssayError(error: unknown): AssayError {
   if (error instanceof AssayError) return error;
+  if (isSystemError(error, ...REFUSALS)) return new AssayError('ASSAY_SYSTEM', messageOf(error));
   if (!isSystemError(error, 'MODULE_NOT_FOUND')) return new AssayError('ASSAY_INTERNAL', messageOf(error));
   const [what = ''] = messageOf(error).split('\n'); // the next lines list the importing modules
   return new AssayError('ASSAY_INCOMPLETE', what);

@@ -535,6 +535,11 @@ const catalogue = {
     hint: 'Use Node 22.19 or a later 22, or 24 or later. Or use the command `assay`, which needs no Node.',
     status: 500,
   },
+  ASSAY_SYSTEM: {
+    summary: 'The system refused something that Assay needs: access to a file, space, memory or descriptors.',
+    hint: 'Check the permissions and the disk of the named path. The text after the code names the failed call.',
+    status: 500,
+  },
   ASSAY_INTERNAL: {
     summary: 'Assay has a bug: something happened that it does not handle.',
     hint: 'Please report it with the text after the code.',

@@ -1,6 +1,6 @@
 // Finds the packages of a workspace: the folders that the root's assay.json names, else the workspaces of
 // npm, pnpm or yarn.
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import picomatch from 'picomatch';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { join, parseRelPath, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
@@ -195,12 +195,14 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Reads only plain files: reading a pipe or a device may never end. */
 function readText(observations: StatRecorder, path: RelPath): string | undefined {
   const stats = observations.lstat(path);
   if (!stats) return undefined;
   try {
     const file = toSystemPath(observations.workspace, path).toString();
     if (stats.isSymbolicLink()) observations.follow(file);
+    if (!statSync(file).isFile()) throw new Error('this is not a file');
     return readFileSync(file, 'utf8').replace(/^\ufeff/, '');
   } catch (error) {
     throw new AssayError('ASSAY_CONFIG', `${path}: ${messageOf(error)}`);

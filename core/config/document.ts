@@ -23,14 +23,23 @@ export interface Located {
 
 export function parseDocument(document: Document): ConfigValue {
   const errors: ParseError[] = [];
-  const root = parseTree(document.text, errors, {
-    allowTrailingComma: true,
-    disallowComments: document.refusesComments === true,
-  });
+  const root = parseNodes(document, errors);
   const [first] = errors;
   if (first) throw refusal(document, first.offset, mistakeIn(first));
   if (!root) throw refusal(document, 0, 'the file is empty; an empty configuration is {}');
   return new ConfigValue(document, root);
+}
+
+/** The parser recurses, so a file that nests too deeply exhausts the stack. */
+function parseNodes(document: Document, errors: ParseError[]): Node | undefined {
+  try {
+    return parseTree(document.text, errors, {
+      allowTrailingComma: true,
+      disallowComments: document.refusesComments === true,
+    });
+  } catch (error) {
+    throw error instanceof RangeError ? refusal(document, 0, 'the file nests too deeply') : error;
+  }
 }
 
 const MISTAKES: Readonly<Record<string, string>> = {

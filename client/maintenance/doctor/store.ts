@@ -1,5 +1,5 @@
 // Checks the local store: its permissions, a write and a read, its disk, and what the last verify found.
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { digestOf } from '../../../core/digest.ts';
 import { STORE } from '../../../store/limits.ts';
@@ -13,7 +13,10 @@ const OTHERS_WRITE = 0o002;
 const PROBE = Buffer.from('what assay doctor puts into a store to see whether it comes back\n');
 
 export async function checkStore(folder: string): Promise<Finding[]> {
-  if (!existsSync(folder)) return [beginnable(folder), disk(existingAbove(folder))];
+  if (!existsSync(folder)) {
+    const isLink = lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    return [isLink ? await works(folder) : beginnable(folder), disk(existingAbove(folder))];
+  }
   return [rights(folder), await works(folder), disk(folder), lastVerify(folder)];
 }
 

@@ -1,4 +1,6 @@
 // The command line: help, and clear refusals that do nothing.
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RUNTIME_FORMS, Workshop } from '../../rig/assay.ts';
 
@@ -130,4 +132,28 @@ test('an unusable store does not fail the run', async () => {
   expect(ran).toMatchObject({ code: 0, stdout: 'hi\n' });
   expect(ran.summary).toMatchObject({ outcome: 'miss', published: false });
   expect(ran.summary.warnings.join()).toContain('the local store is not usable');
+});
+
+test('a refusal of the system is not called a bug of Assay', async () => {
+  shop.write('file', 'x');
+  const ran = await shop.assay(['verify', '--store', join(shop.workspace, 'file')]);
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toMatch(/^assay: ASSAY_SYSTEM: ENOTDIR: .*\n +Check the permissions/);
+});
+
+test('an assay.json that is a pipe or a device is refused, not read', async () => {
+  execFileSync('mkfifo', [join(shop.workspace, 'assay.json')]);
+  shop.link('linked/assay.json', '/dev/zero');
+  for (const folder of ['', 'linked']) {
+    const ran = await shop.assay(['run', 'build'], { cwd: join(shop.workspace, folder) });
+    expect(ran.code).toBe(125);
+    expect(ran.stderr).toContain('ASSAY_CONFIG: assay.json: this is not a file');
+  }
+});
+
+test('an assay.json that nests too deeply is refused', async () => {
+  shop.write('assay.json', '['.repeat(200_000));
+  const ran = await shop.assay(['run', 'build']);
+  expect(ran.code).toBe(125);
+  expect(ran.stderr).toContain('ASSAY_CONFIG: assay.json:1:1: the file nests too deeply');
 });

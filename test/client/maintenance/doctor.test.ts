@@ -1,5 +1,5 @@
 // `assay doctor` in installations with one fault each: it names the fault, gives a remedy, and fails.
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Finding } from '../../../client/maintenance/doctor/finding.ts';
@@ -60,6 +60,11 @@ describe('doctor reports a store', () => {
 
   test('whose path is a file', async () => {
     writeFileSync(shop.store, '');
+    expect((await doctor()).about('store')).toMatchObject({ state: 'ill' });
+  });
+
+  test('whose path is a link that leads nowhere', async () => {
+    symlinkSync(shop.store, shop.store);
     expect((await doctor()).about('store')).toMatchObject({ state: 'ill' });
   });
 

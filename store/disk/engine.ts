@@ -81,8 +81,12 @@ export async function openDiskEngine(
   const quarantine = new Quarantine(layout.quarantine, now, limitNow);
   const usageSource: UsageSource = {
     usage: () => {
-      const used = index.usage();
-      return { ...used, files: used.files + uploadRecords.stagedBytes() + quarantine.bytes() };
+      try {
+        const used = index.usage();
+        return { ...used, files: used.files + uploadRecords.stagedBytes() + quarantine.bytes() };
+      } catch (cause) {
+        throw faultOf('reading the size of the store', cause);
+      }
     },
     compact: () => index.byteCount.compact(),
   };

@@ -9,18 +9,18 @@ import type { Space } from './space/space.ts';
 
 /** Names no folder, because every client may read it. Undefined if no fault is known. */
 export function faultIn(layout: Layout, index: Index, space: Space, isWritten: boolean): string | undefined {
-  if (!index.tables.isSameFile) return 'the store was removed or replaced while it was in use';
-  return isWritten ? writeFault(layout, space) : undefined;
-}
-
-function writeFault({ index, staging }: Layout, space: Space): string | undefined {
   try {
-    for (const folder of [index, staging]) accessSync(folder, constants.W_OK);
-    if (freeBytes(index) < STORE.minFreeBytes + STORE.commitBytes) return 'the disk under the store is full';
+    if (!index.tables.isSameFile) return 'the store was removed or replaced while it was in use';
+    return isWritten ? writeFault(layout, space) : undefined;
   } catch (error) {
     if (isSystemError(error, 'EROFS')) return 'the disk under the store is read-only';
     if (isSystemError(error, 'EACCES')) return 'the server may not write to the store';
     return 'the store can’t be reached';
   }
+}
+
+function writeFault({ index, staging }: Layout, space: Space): string | undefined {
+  for (const folder of [index, staging]) accessSync(folder, constants.W_OK);
+  if (freeBytes(index) < STORE.minFreeBytes + STORE.commitBytes) return 'the disk under the store is full';
   return space.hasRefusedRecently ? 'the store is full: everything in it is leased' : undefined;
 }

@@ -12,6 +12,7 @@ export class Quarantine {
   readonly #folder: string;
   readonly #now: () => number;
   readonly #limit: () => number;
+  #bytes = 0;
 
   /** `limit`: of the whole store. */
   constructor(folder: string, now: () => number, limit: () => number) {
@@ -20,8 +21,15 @@ export class Quarantine {
     this.#limit = limit;
   }
 
-  /** Usually 0. */
+  /** Usually 0. What it was before, while the folder can't be read: every write to the store asks for it. */
   bytes(): number {
+    try {
+      this.#bytes = this.#count();
+    } catch {}
+    return this.#bytes;
+  }
+
+  #count(): number {
     const names = existsSync(this.#folder) ? readdirSync(this.#folder) : [];
     const sizes = names.map(
       (name) => statSync(join(this.#folder, name), { throwIfNoEntry: false })?.size ?? 0,

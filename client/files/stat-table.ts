@@ -6,9 +6,10 @@
 //
 //   file = magic:16  count:u32  names-length:u32  (size mtime ctime inode):4×f64 × count
 //          names: utf-8, joined by NUL  extra: the rest  checksum:u32 of all before
-import { readFileSync, renameSync, type Stats, unlinkSync, writeFileSync } from 'node:fs';
+import { renameSync, type Stats, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
+import { readPrivate } from '../local-store/private-file.ts';
 import { checksum } from './checksum.ts';
 
 export interface StatTable {
@@ -70,7 +71,7 @@ export function tableOf(rows: ReadonlyMap<string, StatRow>, extra: Buffer): Stat
 export function readTable(file: string, magic: string): StatTable | undefined {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(file);
+    bytes = readPrivate(file);
   } catch {
     return undefined;
   }

@@ -1,10 +1,11 @@
 // The log of graph runs, for `assay stats`: one JSON object per line and run, newest last.
 // Only `assay stats` reads it; deleting it changes nothing else.
-import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { GraphSummary, StepEnd, StepOutcome } from '../graph/view/events.ts';
 import { GRAPH } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
+import { appendPrivate, readPrivate } from '../local-store/private-file.ts';
 
 export interface GraphRun {
   readonly at: string;
@@ -40,7 +41,7 @@ export function appendRun(
   };
   try {
     makeClientFolder(dirname(file));
-    appendFileSync(file, `${JSON.stringify(line)}\n`, PRIVATE_FILE);
+    appendPrivate(file, `${JSON.stringify(line)}\n`);
     if (statSync(file).size > GRAPH.statsBytes) shorten(file);
   } catch {
     // A run does not fail because its log cannot be written.
@@ -51,7 +52,7 @@ export function appendRun(
 export function readRuns(file: string): GraphRun[] {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readPrivate(file).toString();
   } catch {
     return [];
   }

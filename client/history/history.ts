@@ -1,11 +1,12 @@
 // The history: the actions that ran with a store, one JSON object per line, newest last.
 // Only explanations of misses read it; deleting it changes no hit and no result.
-import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { digestOf, type Hash, isHash } from '../../core/digest.ts';
 import type { RunRequest } from '../action/request.ts';
 import { RUN } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
+import { appendPrivate, readPrivate } from '../local-store/private-file.ts';
 
 export type Outcome = 'hit-local' | 'hit-remote' | 'miss';
 
@@ -61,7 +62,7 @@ export class History {
   #read(): HistoryEntry[] {
     let text: string;
     try {
-      text = readFileSync(this.#file, 'utf8');
+      text = readPrivate(this.#file).toString();
     } catch {
       return [];
     }
@@ -90,7 +91,7 @@ export class History {
     try {
       if (this.#size === undefined) makeClientFolder(dirname(this.#file));
       this.#size ??= statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
-      appendFileSync(this.#file, lines, PRIVATE_FILE);
+      appendPrivate(this.#file, lines);
       this.#size += lines.length;
       if (this.#size > RUN.historyBytes) this.#shorten();
     } catch {

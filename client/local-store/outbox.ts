@@ -7,7 +7,6 @@
 import {
   existsSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -21,6 +20,7 @@ import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import type { Store } from '../../store/store.ts';
 import { REMOTE } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from './client-folder.ts';
+import { readPrivate } from './private-file.ts';
 
 export interface UnsharedResult {
   /** The key of the result. */
@@ -141,7 +141,7 @@ function notesIn(folder: string): UnsharedResult[] {
 
 function read(file: string): UnsharedResult | undefined {
   try {
-    const note: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const note: unknown = JSON.parse(readPrivate(file).toString());
     return isUnshared(note) ? note : undefined;
   } catch {
     return undefined;

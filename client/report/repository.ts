@@ -1,8 +1,7 @@
 // The repository and the branch of a run: as the CI job names them, else from the files of .git. git is not started.
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Variables } from '../action/environment.ts';
-import { gitFolder } from '../run/run-origin.ts';
+import { gitFolder, readIfThere } from '../run/run-origin.ts';
 
 export interface CheckedOut {
   /** Host and path, such as github.com/acme/app. */
@@ -72,7 +71,7 @@ function readGit(workspace: string): {
   try {
     const folder = gitFolder(workspace);
     if (folder === undefined) return {};
-    const branch = /^ref: refs\/heads\/(.+)$/m.exec(readFileSync(join(folder, 'HEAD'), 'utf8'))?.[1];
+    const branch = /^ref: refs\/heads\/(.+)$/m.exec(readIfThere(join(folder, 'HEAD')) ?? '')?.[1];
     return { branch, remote: remoteIn(folder) };
   } catch {
     return {};
@@ -83,20 +82,10 @@ function readGit(workspace: string): {
 function remoteIn(folder: string): string | undefined {
   try {
     const common = readIfThere(join(folder, 'commondir'));
-    const config = readFileSync(
-      join(common === undefined ? folder : resolve(folder, common.trim()), 'config'),
-      'utf8',
-    );
+    const shared = common === undefined ? folder : resolve(folder, common.trim());
+    const config = readIfThere(join(shared, 'config')) ?? '';
     const section = /^\[remote "origin"\]\s*$([^[]*)/m.exec(config)?.[1] ?? '';
     return /^\s*url\s*=\s*(\S+)\s*$/m.exec(section)?.[1];
-  } catch {
-    return undefined;
-  }
-}
-
-function readIfThere(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
   } catch {
     return undefined;
   }

@@ -90,7 +90,7 @@ function userName(): string | undefined {
 export function checkedOutCommit(workspace: string): string | undefined {
   try {
     const folder = gitFolder(workspace);
-    return folder && commitOf(readFileSync(join(folder, 'HEAD'), 'utf8'), folder);
+    return folder && commitOf(readIfThere(join(folder, 'HEAD')) ?? '', folder);
   } catch {
     return undefined;
   }
@@ -102,7 +102,7 @@ export function gitFolder(from: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isDirectory()) return path;
   /* A worktree or a submodule */
-  if (stats)
+  if (stats?.isFile())
     return resolve(
       from,
       readFileSync(path, 'utf8')
@@ -133,6 +133,7 @@ function refCommit(ref: string, folder: string): string | undefined {
   return line?.split(' ')[0];
 }
 
-function readIfThere(file: string): string | undefined {
+/** Reads plain files only: a pipe would wait for its writer. */
+export function readIfThere(file: string): string | undefined {
   return statSync(file, { throwIfNoEntry: false })?.isFile() ? readFileSync(file, 'utf8') : undefined;
 }

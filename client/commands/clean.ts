@@ -1,5 +1,5 @@
 // `assay clean`: removes outputs of steps, the client's state, or the whole store.
-import { existsSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
@@ -8,6 +8,7 @@ import { layoutIn, VERSION } from '../../store/disk/fs/layout.ts';
 import { usersOf } from '../../store/disk/fs/store-users.ts';
 import { SCRUB_JOURNAL } from '../../store/scrub/journal.ts';
 import { loadWorkspace } from '../config/workspace.ts';
+import { currentFolder } from '../files/current-folder.ts';
 import { select } from '../graph/selection.ts';
 import { counted } from '../graph/view/words.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
@@ -70,8 +71,8 @@ function refuseInUse(store: string): void {
 }
 
 async function removeOutputs(names: readonly string[], packages: readonly string[]): Promise<number> {
-  const { root, steps } = await loadWorkspace(process.cwd());
-  const folder = relPathFromUser(relative(root, realpathSync(process.cwd())));
+  const { root, steps } = await loadWorkspace(currentFolder());
+  const folder = relPathFromUser(relative(root, currentFolder()));
   const outputs = select({ names, packages, folder }, steps).flatMap((step) => step.outputs);
   for (const output of outputs) {
     refuseLinkedParents(root, output);

@@ -61,6 +61,7 @@ describe.each(FORMS)('%s', (form) => {
     expect(ran.stderr).toContain('published (local)');
     const step = await shop.assayIn(prepared(`${enter}; ${config}`), ['run', 'a'], { form });
     expect([ran.code, step.code]).toEqual([0, 0]);
+    expect((await shop.assayIn(prepared(enter), ['clean'], { form })).code).toBe(0);
     const strict = [ACTION[0] ?? '', '--hermetic=strict', ...ACTION.slice(1, -1), 'cat in.txt > out; true'];
     expect((await shop.assayIn(prepared(enter), strict, { form })).code).toBe(125);
   });

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { type CommandModule, parseFlags } from '../../core/cli/command.ts';
+import { nodeCrypto } from '../../core/sha256.ts';
 import { openWriteLog, type WriteLog } from '../../store/log/write-log.ts';
 import { loadChecksum } from '../../store/shared/checksum.ts';
 import type { Store } from '../../store/store.ts';
@@ -17,6 +18,7 @@ import { reloader } from '../config/reload.ts';
 import { readSettings, type Settings } from '../config/settings.ts';
 import { loadTlsIdentity, type TlsIdentity } from '../connection/tls.ts';
 import { keepReloadingTls } from '../connection/tls-reload.ts';
+import { loadAssets } from '../dashboard/pages/assets.ts';
 import { isLoopback } from '../http/host.ts';
 import { SERVER } from '../limits.ts';
 import { type RunningServer, startServer } from '../listen.ts';
@@ -74,6 +76,7 @@ export const serveCommand: CommandModule = {
     const metrics = new Metrics();
     // A blob that is stored before has no xxh64, and each read of it costs a SHA-256.
     await loadChecksum();
+    loadPackageFiles(log);
     const opened = await openStore(settings, reportStoreEvents(log, metrics), metrics);
     const { store, disk, folder } = opened;
     const writeLog = folder === undefined ? undefined : startWriteLog(folder, log);
@@ -124,6 +127,16 @@ export const serveCommand: CommandModule = {
     return 0;
   },
 };
+
+/** Not at the first use: an upgrade of the package removes its files while the server runs. */
+function loadPackageFiles(log: Logger): void {
+  nodeCrypto();
+  try {
+    loadAssets();
+  } catch (error) {
+    log.warn({ err: error }, 'a file of the pages is missing; only the cache works');
+  }
+}
 
 function authKey({ storeFolder }: Settings, { secret }: OpenedStore): AuthKey {
   if (secret) return secret;

@@ -37,17 +37,17 @@ const TYPES: Readonly<Record<string, string>> = {
 let loaded: ReadonlyMap<string, Asset> | undefined;
 
 /** By name. All are read at the first call. */
-function assets(): ReadonlyMap<string, Asset> {
+export function loadAssets(): ReadonlyMap<string, Asset> {
   loaded ??= new Map(bundled() ?? fromSources());
   return loaded;
 }
 
 export function findAsset(name: string): Asset | undefined {
-  return assets().get(name);
+  return loadAssets().get(name);
 }
 
 export function assetUrl(name: keyof typeof ASSET_FILES | 'script'): string {
-  const file = name === 'script' ? ['main.js', 'main.ts'].find((one) => assets().has(one)) : name;
+  const file = name === 'script' ? ['main.js', 'main.ts'].find((one) => loadAssets().has(one)) : name;
   const version = hash('sha256', findAsset(file ?? '')?.body ?? '').slice(0, 12);
   return `${ASSETS_PATH}${file}?v=${version}`;
 }

@@ -16,8 +16,8 @@ export class Serve {
   stdout = '';
   stderr = '';
 
-  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    const [program, ...before] = INSTALLED;
+  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}, assay = INSTALLED) {
+    const [program, ...before] = assay;
     this.child = spawn(program, [...before, 'serve', ...args], {
       env: { ...baseEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,6 @@
 // `assay serve` as people and service managers use it: a process, its output, its signals.
 import { once } from 'node:events';
+import { cpSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -33,6 +34,25 @@ test('serve takes its store’s folder from ASSAY_STORE, else from the cache fol
   const fallback = new Serve(['--port', '0'], { HOME: home, XDG_CACHE_HOME: 'not/absolute' });
   await fallback.url();
   expect(fallback.stdout).toContain(`The store is in ${join(home, '.cache', 'assay', 'server')}\n`);
+});
+
+test('a running server needs no file of its package, which an upgrade replaces', async () => {
+  const root = join(import.meta.dirname, '../../..');
+  const place = folder();
+  const dist = join(place, 'dist/node');
+  cpSync(join(root, 'dist/node'), dist, { recursive: true, verbatimSymlinks: true });
+  symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'));
+  const args = ['--port', '0', '--store', join(place, 'store')];
+  const serve = new Serve(args, {}, [process.execPath, join(dist, 'main.cjs')]);
+  const url = await serve.url();
+  rmSync(dist, { recursive: true });
+  const headers = { accept: 'text/html' };
+  for (const page of ['/', '/runs', '/misses', '/storage', '/hermeticity', '/setup'])
+    expect((await ask(url + page, 'GET', { headers })).status).toBe(200);
+  const artifact = `${url}/ccache/team/75/${'9'.repeat(30)}`;
+  expect((await ask(artifact, 'PUT', { body: Buffer.from('an artifact') })).status).toBe(200);
+  expect((await ask(artifact)).body.toString()).toBe('an artifact');
+  expect((await ask(`${url}/admin/divergences`)).status).toBe(200);
 });
 
 test('serve keeps its content across restarts', async () => {

@@ -4,7 +4,7 @@
 //
 // --sleep makes each command wait first and runs two at a time: 100 steps of 0.2 s take 10 s at best.
 // --against adds the executable of another checkout. Needs `npm run build` and GNU time.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdtempSync,
@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Contestant, contestants, EXECUTABLE, installPeers, TURBO } from './graph/contestants.ts';
-import { makeRepository } from './graph/repository.ts';
+import { commitAll, makeRepository } from './graph/repository.ts';
 import { median, table } from './server/table.ts';
 
 const RUN_TIMEOUT_MS = 120_000;
@@ -90,13 +90,7 @@ function prepare(rival: Contestant): void {
   const root = join(folderOf(rival), 'repository');
   makeRepository(root, { packages: steps, files: 3, fileBytes: 200, sleepSeconds });
   rival.prepare?.(root);
-  const git = ['-c', 'user.name=b', '-c', 'user.email=b@b'];
-  for (const args of [
-    ['init', '-q'],
-    ['add', '-A'],
-    [...git, 'commit', '-qm', 'all'],
-  ])
-    execFileSync('git', args, { cwd: root });
+  commitAll(root);
 }
 
 async function takeTurn(rival: Contestant, costs: Map<string, Cost[]>): Promise<void> {

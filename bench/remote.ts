@@ -4,7 +4,7 @@
 //
 // What an earlier round made is moved aside and not deleted: ext4 skips inodes that were deleted in the last
 // minutes, which took Turborepo half of its time, and a CI machine has deleted nothing.
-import { execFileSync, fork, spawn } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServerProcess } from '../test/rig/server.ts';
 import { contestants, EXECUTABLE, installPeers, TURBO } from './graph/contestants.ts';
-import { makeRepository } from './graph/repository.ts';
+import { commitAll, makeRepository } from './graph/repository.ts';
 import type { LineJob } from './remote/line.ts';
 
 const DELAYS_MS = [0, 10, 30];
@@ -74,13 +74,7 @@ function runnerFor(name: string): Runner {
   const own = join(folder, name.replaceAll(/\W+/g, '-'));
   const root = join(own, 'repository');
   makeRepository(root, { packages: steps, files: 3, fileBytes: 200 });
-  const git = ['-c', 'user.name=b', '-c', 'user.email=b@b'];
-  for (const args of [
-    ['init', '-q'],
-    ['add', '-A'],
-    [...git, 'commit', '-qm', 'all'],
-  ])
-    execFileSync('git', args, { cwd: root });
+  commitAll(root);
   const localCache = join(own, 'cache');
   const environment = (url: string) => ({
     ...process.env,

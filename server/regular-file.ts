@@ -4,7 +4,7 @@
 import { statSync } from 'node:fs';
 import { AssayError, type ErrorCode } from '../core/errors.ts';
 
-/** Whoever reads a missing file reports it. */
+/** A missing file passes: its reader reports it. */
 export function throwUnlessRegular(code: ErrorCode, ...files: readonly (string | undefined)[]): void {
   for (const file of files) {
     if (file === undefined) continue;

@@ -1,5 +1,6 @@
 // A generated repository that Assay and its peers understand: npm workspaces whose packages copy their source
 // to dist. Nine of ten packages depend on the tenth, so that there is an order.
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -40,6 +41,17 @@ export function makeRepository(root: string, { packages, files, fileBytes, sleep
     }
   }
   writeConfigurations(write, names);
+}
+
+/** Makes a Git repository of it: Turborepo hashes what Git knows. */
+export function commitAll(root: string): void {
+  const author = ['-c', 'user.name=b', '-c', 'user.email=b@b'];
+  for (const args of [
+    ['init', '-q'],
+    ['add', '-A'],
+    [...author, 'commit', '-qm', 'all'],
+  ])
+    execFileSync('git', args, { cwd: root });
 }
 
 function writeConfigurations(

@@ -1,9 +1,8 @@
 // The profile of a watched graph that has no cache, in any version, as the executable: its threads by parts, the
 // tracer, and the steps' commands.
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeRepository } from '../graph/repository.ts';
+import { commitAll, makeRepository } from '../graph/repository.ts';
 import { type Profile, sharesOf } from './parts.ts';
 import { type Sample, sampleCommand, samplesIn } from './samples.ts';
 
@@ -26,13 +25,7 @@ const FILES: readonly (readonly [RegExp, string])[] = [
 export function profileCold(project: string, folder: string): Profile {
   const root = join(folder, 'repository');
   makeRepository(root, { packages: STEPS, files: 3, fileBytes: 200 });
-  const git = ['-c', 'user.name=b', '-c', 'user.email=b@b'];
-  for (const args of [
-    ['init', '-q'],
-    ['add', '-A'],
-    [...git, 'commit', '-qm', 'all'],
-  ])
-    execFileSync('git', args, { cwd: root });
+  commitAll(root);
   const [file, times] = [join(folder, 'samples'), join(folder, 'times')];
   const run = [executableIn(project), 'run', '--logs=none', 'build'];
   const env = { PATH: process.env.PATH, HOME: folder, ASSAY_STORE: join(folder, 'store') };

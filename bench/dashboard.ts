@@ -1,16 +1,20 @@
-// The cost of the dashboard's accounting: CPU time of a server compared with the same server without it, on five
-// fresh pairs. The gRPC calls carry Bazel's RequestMetadata, each with another action, as a build sends them.
-// Prints whether the target was reached, and fails only if it could not measure.
+// The cost of the dashboard's accounting: CPU time of requests on a server that has it switched on, compared with the
+// same process while it is switched off, in turns, in five processes. Two processes of one version differ by more than
+// the accounting costs (docs/decisions/0350). The gRPC calls carry Bazel's RequestMetadata, each with another action, as a
+// build sends them. Prints whether the target was reached, and fails only if it could not measure.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { arch, cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { VERSION } from '../core/version.ts';
+import { OFF, ON } from './dashboard/switch.ts';
 import type { GrpcJob } from './grpc/job.ts';
-import { type Contestant, startAssay, startAssayWith } from './server/contestants.ts';
+import { type Contestant, startAssayWith } from './server/contestants.ts';
 import type { Job } from './server/job.ts';
 import { Loader } from './server/loader.ts';
-import { cellsOf, comparePairs, PAIRS, type Side, type Start } from './server/pairs.ts';
+import { type Compared, cellsOf, type Side, type Start, sameRows } from './server/pairs.ts';
+import { cpuSecondsOf } from './server/process.ts';
 import { median, table } from './server/table.ts';
 
 const SMALL = 4 * 1024;
@@ -21,25 +25,54 @@ const PUTS = 300;
 const CALLS = 2_000;
 const OUTPUTS = 10;
 const MOST = 1.03;
-const WITHOUT_ACTIVITY = join(import.meta.dirname, 'dashboard', 'without-activity.ts');
+const SERVERS = 5;
+const WARM_UPS = 5;
+const ROUNDS = 8;
+const SWITCH_MS = 150;
+const SWITCH = join(import.meta.dirname, 'dashboard', 'switch.ts');
 
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-bench-dashboard-'));
-  const store = () => mkdtempSync(join(folder, 'store-'));
   try {
     console.log(surroundings());
-    const rows = await comparePairs(
-      async (running) => prepared(await startAssayWith(['--import', WITHOUT_ACTIVITY], store()), running),
-      async (running) => prepared(await startAssay(store()), running),
-    );
-    const all = rows[0]?.ratios.map((_, pair) => geometricMean(rows.map(({ ratios }) => ratios[pair] ?? 1)));
-    console.log(table([['CPU-s', 'without', 'with', 'ratio', 'of each pair'], ...rows.map(cellsOf)]));
-    const mean = median(all ?? []);
+    const servers: Compared[][] = [];
+    for (let server = 0; server < SERVERS; server++)
+      servers.push(await compare(mkdtempSync(join(folder, 'store-'))));
+    const rows = sameRows(servers);
+    const all = servers.map((measured) => geometricMean(measured.flatMap(({ ratios }) => ratios)));
+    console.log(table([['CPU-s', 'off', 'on', 'ratio', 'of each server'], ...rows.map(cellsOf)]));
+    const mean = median(all);
     console.log(
-      `all rows: ${mean.toFixed(3)} (at most ${MOST}): ${mean <= MOST ? 'reached' : 'NOT reached'}`,
+      `all rows: ${mean.toFixed(3)} (at most ${MOST}; of each server ${all.map((one) => one.toFixed(3)).join(' ')}): ${mean <= MOST ? 'reached' : 'NOT reached'}`,
     );
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** On one server, after rounds that warm it up. */
+async function compare(store: string): Promise<Compared[]> {
+  const running: { stop(): Promise<void> }[] = [];
+  try {
+    const { server, measures } = await prepared(await startAssayWith(['--import', SWITCH], store), running);
+    const rows: Compared[] = [];
+    for (const { name, run } of measures) {
+      for (let round = 0; round < WARM_UPS; round++) await run();
+      const costs = { [OFF]: [] as number[], [ON]: [] as number[] };
+      for (let round = 0; round < ROUNDS; round++)
+        for (const signal of round % 2 === 0 ? ([OFF, ON] as const) : ([ON, OFF] as const)) {
+          for (const pid of server.pids) process.kill(pid, signal);
+          await delay(SWITCH_MS);
+          const before = cpuSecondsOf(server.pids);
+          await run();
+          costs[signal].push(cpuSecondsOf(server.pids) - before);
+        }
+      const [first, second] = [median(costs[OFF]), median(costs[ON])];
+      rows.push({ name, first, second, ratios: [second / first] });
+    }
+    return rows;
+  } finally {
+    for (const one of running) await one.stop();
   }
 }
 
@@ -79,7 +112,7 @@ function geometricMean(values: readonly number[]): number {
 function surroundings(): string {
   const [first] = cpus();
   const machine = `${cpus().length} x ${first?.model ?? 'unknown'}, ${arch()}, Linux ${release()}`;
-  return `assay ${VERSION}, node ${process.version}; ${machine}; medians of ${PAIRS} pairs of servers, each in turns\n`;
+  return `assay ${VERSION}, node ${process.version}; ${machine}; medians of ${SERVERS} servers, each in turns with itself\n`;
 }
 
 await main();

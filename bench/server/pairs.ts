@@ -40,6 +40,11 @@ export async function comparePairs(first: Start, second: Start): Promise<Compare
       for (const one of running) await one.stop();
     }
   }
+  return sameRows(pairs);
+}
+
+/** The medians of the same rows, each measured several times. */
+export function sameRows(pairs: readonly (readonly Compared[])[]): Compared[] {
   return (pairs[0] ?? []).map(({ name }, row) => {
     const rows = pairs.flatMap((pair) => pair[row] ?? []);
     return {

@@ -234,6 +234,9 @@ export const DASHBOARD = {
   /** How long a client may take to ask for another result than the predicted one, and how many may be undecided. */
   predictionMs: 3 * SECOND,
   maxPredictions: 10_000,
+  /** Requests that wait to be counted together, and how long one of them may wait. */
+  countedAtOnce: 64,
+  countAfterMs: 100,
   /** Events of the live tail. */
   tailEvents: 200,
   /** Runs on a page, by default and at most. */

@@ -1,5 +1,5 @@
 // The counts of one namespace in one minute or hour, and their JSON in the history.
-import { emptyLatency } from './latency.ts';
+import { bucketOf, emptyLatency } from './latency.ts';
 
 export class Counters {
   requests = 0;
@@ -13,6 +13,12 @@ export class Counters {
   readonly tools = new Map<string, [hits: number, misses: number]>();
   /** When each tool was last seen, by tool and protocol. */
   readonly seen = new Map<string, number>();
+
+  answered(milliseconds: number): void {
+    this.requests++;
+    const bucket = bucketOf(milliseconds);
+    this.latency[bucket] = (this.latency[bucket] ?? 0) + 1;
+  }
 
   lookedUp(tool: string, found: boolean): void {
     let counts = this.tools.get(tool);

@@ -40,9 +40,10 @@ export async function pages(app: FastifyInstance): Promise<void> {
     { config: { route: 'metrics' }, onRequest: authorized(all('stats')) },
     (request, reply) => {
       const { server, store } = request.exchange;
-      const { metrics } = server;
+      const { metrics, activity } = server;
       /** They count all tenants: the size of the store tells whether another tenant has a blob. */
       if (!seesWholeServer(store.identity)) store.require(any('admin'));
+      activity.count();
       reply.type(metrics.contentType);
       return metrics.page();
     },

@@ -1,9 +1,10 @@
 // What the server tells of the requests of real protocols: hits, misses, the tail, and requests as runs.
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import type { Identity } from '../../../server/access/identity.ts';
 import { Activity } from '../../../server/activity/activity.ts';
 import { Callers } from '../../../server/activity/caller.ts';
+import { MINUTE } from '../../../server/activity/figures.ts';
 import type { Now, Run, Runs, Setup, Storage, Tail } from '../../../server/dashboard/api/types.ts';
 import { memoryHistory } from '../../../store/memory/history.ts';
 import { resultWith } from '../../store/content.ts';
@@ -43,6 +44,53 @@ test('a server that was stopped is no node any more', async () => {
   expect(await nodes()).toHaveLength(1);
   await activity.close();
   expect(await nodes()).toEqual([]);
+});
+
+test('a lookup is counted when somebody reads, when many wait, and soon after the last one', async () => {
+  const start = Date.parse('2026-11-18T08:00:59.950Z');
+  let now = start;
+  let counted = 0;
+  const history = memoryHistory();
+  const activity = new Activity({
+    history,
+    bytes: () => ({ received: 0, sent: 0 }),
+    onTrouble: (error) => expect.fail(String(error)),
+    onLookup: () => counted++,
+    flushMs: 60_000,
+    now: () => now,
+  });
+  const lookup = { identity: MAIN, headers: {}, protocol: 'http', namespace: MAIN.namespace, key: key('a') };
+  const minutes = async () => {
+    const read = await activity.figures.read(history, undefined, {
+      from: start,
+      to: now + 1,
+      stepMs: MINUTE,
+    });
+    return read.map(({ hits, misses, requests, errors }) => ({ hits, misses, requests, errors }));
+  };
+  const tell = (times: number) => {
+    for (let time = 0; time < times; time++) {
+      activity.lookedUp({ ...lookup, found: time % 2 === 0 });
+      activity.answered(MAIN, time === 900, 1);
+    }
+  };
+  tell(2);
+  expect(counted).toBe(0);
+  expect(activity.tail.read(undefined).events.map(({ what }) => what)).toEqual(['miss', 'hit']);
+  expect(counted).toBe(2);
+
+  /* It counts for the minute in which it was told, though somebody reads it in the next. */
+  tell(1);
+  now += 100;
+  expect(await minutes()).toEqual([
+    { hits: 2, misses: 1, requests: 3, errors: 0 },
+    { hits: 0, misses: 0, requests: 0, errors: 0 },
+  ]);
+  tell(1000);
+  expect(counted).toBeGreaterThan(900);
+  await vi.waitFor(() => expect(counted).toBe(1003));
+  expect((await minutes())[1]).toEqual({ hits: 500, misses: 500, requests: 1000, errors: 1 });
+  await activity.close();
 });
 
 test('a write over gRPC, and one of a path set, is told by its tool', () => {

@@ -14,6 +14,7 @@ import { auditHtml } from '../audit/page.ts';
 import { auditJson, auditText, type TextOptions } from '../audit/report.ts';
 import { checkReportFile, writeReport } from '../audit/report-files.ts';
 import { auditSarif } from '../audit/sarif.ts';
+import { currentFolder } from '../files/current-folder.ts';
 import { counted } from '../graph/view/words.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { openCache } from '../run/caches.ts';
@@ -187,7 +188,7 @@ async function auditAllSteps(args: readonly string[]): Promise<number> {
   const { allHermetic, allJson, allText, auditAll } = await import('../audit/all.ts');
   const caller = process.env;
   const store = storeFolder(flags.text('store'), caller);
-  const workspace = await openWorkspace(process.cwd(), store, caller);
+  const workspace = await openWorkspace(currentFolder(), store, caller);
   const stderr = new SyncStream(2);
   const { report } = new Reporter(stderr, false);
   const cache = openCache({ storeFolder: store, workspace: workspace.root, now: Date.now, report });

@@ -1,10 +1,11 @@
 // `assay bazel-worker`: a persistent Bazel worker around any tool. Without --persistent_worker the tool runs
 // once, uncached.
-import { readFileSync, realpathSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { CommandModule, FlagTable, ParsedFlags } from '../../core/cli/command.ts';
 import { parseFlags, usage } from '../../core/cli/command.ts';
 import { parseVariable } from '../action/declared-variables.ts';
 import { REQUEST_DEFAULTS } from '../action/request.ts';
+import { currentFolder } from '../files/current-folder.ts';
 import { NO_INPUTS } from '../integrations/bazel-worker/bazel-inputs.ts';
 import { serveBazel } from '../integrations/bazel-worker/loop.ts';
 import { type WorkerOptions, type WorkResult, work } from '../integrations/bazel-worker/work.ts';
@@ -72,7 +73,7 @@ export const bazelWorkerCommand: CommandModule = {
     const [stray] = parsed.positionals;
     if (stray !== undefined) throw usage(`${JSON.stringify(stray)} is no flag; put the tool after \`--\``);
     const { report } = new Reporter(new SyncStream(2), false);
-    const workspace = realpathSync(process.cwd());
+    const workspace = currentFolder();
     const cache = open(parsed, workspace, report);
     try {
       const startup = rest.filter((arg) => arg !== PERSISTENT);

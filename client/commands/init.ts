@@ -1,6 +1,6 @@
 // `assay init`: writes a first assay.json by running scripts, Makefile targets or usual commands under a
 // tracer.
-import { existsSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
@@ -11,6 +11,7 @@ import { type DraftStep, draftTexts, SCHEMA } from '../config/init/draft.ts';
 import { NOTHING_SEEN, type ObservationContext, observeStep } from '../config/init/observed-step.ts';
 import { readPackages } from '../config/packages.ts';
 import { configFileOf, resolveStep, type Step, scriptRemarks, stepId } from '../config/step.ts';
+import { currentFolder } from '../files/current-folder.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { openCache } from '../run/caches.ts';
@@ -46,7 +47,7 @@ export const initCommand: CommandModule = {
   },
   async main(args) {
     const parsed = parseFlags(args, flags);
-    const root = realpathSync(process.cwd());
+    const root = currentFolder();
     const packages = await readPackages(new StatRecorder(root));
     for (const { folder } of packages) refuseExisting(root, folder);
     const candidates = candidateSteps(root, packages, parsed.positionals);

@@ -1,11 +1,11 @@
 // Parses the action of `audit` and `reproduce`: flags before `-- COMMAND`, or the name of a step.
-import { realpathSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
 import type { Variables } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { Step } from '../config/step.ts';
+import { currentFolder } from '../files/current-folder.ts';
 import type { StepTable } from '../graph/graph.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { ACTION_FLAGS, parseAction } from './action-flags.ts';
@@ -51,7 +51,7 @@ async function stepAction(
   const { openWorkspace } = await import('../graph/opened-workspace.ts');
   const { select } = await import('../graph/selection.ts');
   const { requestOf } = await import('../config/request.ts');
-  const here = realpathSync(process.cwd());
+  const here = currentFolder();
   const workspace = await openWorkspace(here, storeFolder(flags.text('store'), caller), caller);
   const folder = relPathFromUser(relative(workspace.root, here));
   const [step, ...others] = select({ names: [name], packages: [], folder }, workspace.steps);

@@ -1,5 +1,6 @@
 // `assay push`: uploads the results that earlier runs could not.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
+import { currentFolder } from '../files/current-folder.ts';
 import { counted } from '../graph/view/words.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { push } from '../maintenance/push.ts';
@@ -40,7 +41,7 @@ export const pushCommand: CommandModule = {
     const { report } = new Reporter(new SyncStream(2), false);
     const pushed = await push({
       storeFolder: storeFolder(parsed.text('store'), process.env),
-      workspace: process.cwd(),
+      workspace: currentFolder(),
       remoteUrl: parseRemoteUrl(remote),
       token: process.env.ASSAY_TOKEN,
       now: Date.now,

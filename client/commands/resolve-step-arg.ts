@@ -1,12 +1,12 @@
 // Resolves the argument of `explain`, `show` and `diff` to an earlier run: a step's name as `assay run` takes
 // it, or a key. A name that is no step here may still be in the history.
-import { realpathSync } from 'node:fs';
 import { relative } from 'node:path';
 import { usage } from '../../core/cli/command.ts';
 import { type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { relPathFromUser } from '../../core/path.ts';
 import type { Step } from '../config/step.ts';
+import { currentFolder } from '../files/current-folder.ts';
 import { findEntry } from '../history/find-action.ts';
 import { type HistoryEntry, historyOf } from '../history/history.ts';
 
@@ -14,7 +14,7 @@ import { type HistoryEntry, historyOf } from '../history/history.ts';
  * The newest run of a step or key; of anything here if `wanted` is undefined. `store`: the store's folder.
  */
 export async function resolveEntry(wanted: string | undefined, store: string): Promise<HistoryEntry> {
-  const here = realpathSync(process.cwd());
+  const here = currentFolder();
   const entries = historyOf(store).entries();
   const found = wanted === undefined ? undefined : await resolveStep(wanted, here, store);
   if (!found) return findEntry(wanted, entries, here);

@@ -1,5 +1,4 @@
 // `assay stats`: hits and time saved, by day and by step.
-import { realpathSync } from 'node:fs';
 import {
   type CommandModule,
   type FlagTable,
@@ -8,6 +7,7 @@ import {
   usage,
 } from '../../core/cli/command.ts';
 import { commandText } from '../../hermeticity/verdict/finding.ts';
+import { currentFolder } from '../files/current-folder.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import { type GraphRun, graphRunsFile, readRuns } from '../history/graph-runs.ts';
 import { type HistoryEntry, historyOf } from '../history/history.ts';
@@ -51,7 +51,7 @@ export const statsCommand: CommandModule = {
     if (parsed.positionals.length > 0) throw usage('assay stats takes no arguments');
     const days = parseNumber('--days', parsed.text('days') ?? '30', 1, 3650);
     const since = new Date(Date.now() - days * DAY).toISOString();
-    const here = realpathSync(process.cwd());
+    const here = currentFolder();
     const isHere = (workspace: string) => here === workspace || here.startsWith(`${workspace}/`);
     const runs = allRuns(storeFolder(parsed.text('store'), process.env)).filter(
       ({ at, workspace }) => at >= since && (parsed.given('all') || isHere(workspace)),

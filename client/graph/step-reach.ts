@@ -1,6 +1,5 @@
 // Decides which changed paths concern a step: its inputs and tools, its declaration, .gitignore files that
 // select its inputs, and paths that its last run accessed without declaring them (seen-paths.ts).
-import { realpathSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { isWithin, parentOf, type RelPath } from '../../core/path.ts';
 import type { PathSet } from '../../core/path-set.ts';
@@ -8,6 +7,7 @@ import type { Variables } from '../action/environment.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { requestOf, type StepRequest } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
+import { realPathOf } from '../files/real-path.ts';
 import { Coverage } from '../inputs/coverage.ts';
 import { findTool } from '../tools/tool-stamp.ts';
 import type { Tool } from '../tools/tools.ts';
@@ -90,7 +90,7 @@ function programsOf({ tools, programs }: Step, { request, caller }: StepRequest)
 }
 
 function filesOf({ file, interpreters }: Tool): string[] {
-  return [file, realpathSync(file), ...interpreters.flatMap(filesOf)];
+  return [file, realPathOf(file), ...interpreters.flatMap(filesOf)];
 }
 
 /** True for what a step writes: such a change needs no run. */

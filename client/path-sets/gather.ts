@@ -5,7 +5,7 @@
 // them, so there is no hit unless they are as the run left them.
 // The set is short, because each hit checks all of it: a missing folder stands for everything missing below
 // it, and a folder is omitted if the set has an existing path below it.
-import { lstatSync, realpathSync, type Stats } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { childOf, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import {
@@ -32,6 +32,7 @@ import { CACHE_NAMES, isInToolCache } from '../../hermeticity/verdict/tool-cache
 import type { Verdict } from '../../hermeticity/verdict/verdict.ts';
 import type { ScratchFolders } from '../action/environment.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
+import { realPathOf } from '../files/real-path.ts';
 import { wasUntouched } from '../files/settled.ts';
 import { OBSERVED } from '../limits.ts';
 import type { KeyedAction } from '../run/key.ts';
@@ -99,7 +100,7 @@ class Gathering {
     );
     // A tool's own file is in the key by its content, also if its name is a link.
     const files = tools.flatMap((tool) => [tool, ...tool.interpreters]).map(({ file }) => file);
-    this.#ownFiles = new Set([...files, ...files.map((file) => realpathSync(file))]);
+    this.#ownFiles = new Set([...files, ...files.map((file) => realPathOf(file))]);
   }
 
   add(entry: ReadSetEntry): void {

@@ -2,7 +2,7 @@
 // caller's home, the file system.
 // A rooted path means the same in another checkout, for a tool that is installed in another folder, and for
 // another user.
-import { realpathSync, type Stats } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { parseRelPath } from '../../core/path.ts';
 import { LOADER_CACHE, MACHINE, type ObservedPath } from '../../core/path-set.ts';
 import {
@@ -19,6 +19,7 @@ import { installationOf } from '../../hermeticity/verdict/installation.ts';
 import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
 import { searchPathOf } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
+import { realPathOf } from '../files/real-path.ts';
 import type { Inputs } from '../inputs/inputs.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
 import type { KeyedAction } from '../run/key.ts';
@@ -91,7 +92,7 @@ export class Roots {
     for (const [link, tree] of this.#inputs?.links?.().trees ?? []) folders.set(`${LINKED}${link}`, tree);
     const keepOut = [this.#workspace, absPath(homeFolder())];
     for (const tool of this.#allTools()) {
-      const folder = installationOf(absPath(realpathSync(tool.file)), keepOut);
+      const folder = installationOf(absPath(realPathOf(tool.file)), keepOut);
       if (folder !== undefined && !isInstalled(folder)) folders.set(`${TOOL}${tool.name}`, folder);
     }
     for (const { name, folder } of this.homes.ownSoftware(this.#workspace))
@@ -165,7 +166,7 @@ export class Roots {
   isTool(path: AbsPath, stats: Stats): boolean {
     const isProgram = stats.isSymbolicLink() || (stats.isFile() && (stats.mode & 0o111) !== 0);
     if (isProgram && this.#searchPath.includes(parentFolder(path))) return true;
-    this.#toolFiles ??= new Set(this.#allTools().flatMap(({ file }) => [file, realpathSync(file)]));
+    this.#toolFiles ??= new Set(this.#allTools().flatMap(({ file }) => [file, realPathOf(file)]));
     return this.#toolFiles.has(path);
   }
 

@@ -1,11 +1,12 @@
 // The scratch folders of one action: an empty HOME, an empty TMPDIR, and shims for tools that the fixed PATH
 // misses.
 // They exist only while the action runs, or are given to the next action untouched (scratch-pool.ts).
-import { chmodSync, mkdirSync, realpathSync, rmdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { ScratchFolders } from '../action/environment.ts';
+import { realPathOf } from '../files/real-path.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { locateOnPath, type Tool } from '../tools/tools.ts';
 import { type EmptyScratch, type ScratchPool, stampOf } from './scratch-pool.ts';
@@ -80,7 +81,7 @@ function makeShims(
 function needsShim(path: string, { name, file }: Tool): boolean {
   if (name.includes('/')) return false;
   const found = locateOnPath(name, path);
-  return found === undefined || (found !== file && realpathSync(found) !== realpathSync(file));
+  return found === undefined || (found !== file && realPathOf(found) !== realPathOf(file));
 }
 
 /**

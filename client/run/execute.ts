@@ -5,6 +5,7 @@ import type { RelPath } from '../../core/path.ts';
 import { absPath } from '../../hermeticity/system/absolute-path.ts';
 import { actualEnvironment, type ScratchFolders } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
+import { hasUtf8Path } from '../files/current-folder.ts';
 import { RUN } from '../limits.ts';
 import { findEarlierCaches } from '../outputs/earlier-caches.ts';
 import { existsAt, setOutputsAside } from '../outputs/set-aside.ts';
@@ -106,7 +107,7 @@ export async function executeBy<T extends MaybeWatched>(
   context: Pick<RunContext, 'stdout' | 'stderr' | 'now' | 'signal' | 'scratch'>,
   { unkeyed = () => ({}), overEarlier = false }: Attempt = {},
 ): Promise<T & Execution> {
-  const { request, tools, environment } = action;
+  const { request, environment } = action;
   const earlier = findEarlierCaches(action);
   const aside = setOutputsAside(request, overEarlier ? [] : request.outputs, earlier.caches);
   const recorder = new LogRecorder();
@@ -117,7 +118,7 @@ export async function executeBy<T extends MaybeWatched>(
       async (folders) => {
         const startedAt = context.now();
         const end = await launcherFor(folders)({
-          argv: [tools[0].file, ...request.command.slice(1)],
+          argv: [programOf(action), ...request.command.slice(1)],
           cwd: join(request.workspace, request.workingDirectory),
           env: {
             ...toolVariables(action, folders.tmp),
@@ -158,6 +159,13 @@ export async function executeBy<T extends MaybeWatched>(
     aside.finish(failed && !request.cacheFailures);
     earlier.done();
   }
+}
+
+/** An open folder has its name in this process only. A program in it is started by its path from the working directory. */
+function programOf({ request: { workspace, command }, tools }: KeyedAction): string {
+  const [program] = tools;
+  const isInOpenFolder = !hasUtf8Path(workspace) && program.file.startsWith(`${workspace}/`);
+  return isInOpenFolder ? (command[0] ?? program.file) : program.file;
 }
 
 /** The path at which the command sees a tool. */

@@ -3,20 +3,12 @@
 // A tool's identity is the digest of its executable and of everything that starts with it: a script's
 // interpreter (and that interpreter's own), and the package.json of an npm package, because the file in `bin`
 // is often a stub. A tool's path is not in the key.
-import {
-  accessSync,
-  closeSync,
-  constants,
-  openSync,
-  readSync,
-  realpathSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { accessSync, closeSync, constants, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Property } from '../../core/action.ts';
 import { AssayError, type ErrorCode } from '../../core/errors.ts';
 import type { FileDigests } from '../files/file-digest.ts';
+import { realPathOf } from '../files/real-path.ts';
 import { rowOf, type StatRow } from '../files/stat-table.ts';
 
 export interface Tool {
@@ -66,7 +58,7 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
   const file = locate(name, search);
   if (file === undefined)
     throw new AssayError(missing, `${JSON.stringify(name)} is not an executable file${whereSought(name)}`);
-  const real = realpathSync(file);
+  const real = realPathOf(file);
   const own = examine(real, search);
   const interpreters = depth < MAX_INTERPRETER_DEPTH ? interpretersOf(real, search, depth) : [];
   const folder = packageFolder(real);
@@ -82,7 +74,7 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
 export function ownStamp(name: string, search: Pick<ToolSearch, 'path' | 'folder'>): string | undefined {
   const file = locate(name, search);
   if (file === undefined) return undefined;
-  const real = realpathSync(file);
+  const real = realPathOf(file);
   return stampOf(real, statSync(real));
 }
 

@@ -13,6 +13,7 @@ import { installationOf } from '../../hermeticity/verdict/installation.ts';
 import { type ScratchFolders, searchPathOf } from '../action/environment.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { listFolder } from '../files/list-folder.ts';
+import { realPathOf } from '../files/real-path.ts';
 import { Coverage } from '../inputs/coverage.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
 import { Homes } from '../path-sets/homes.ts';
@@ -134,7 +135,7 @@ function statePaths(request: RunRequest): string[] {
 
 /** The tool's file by its path and by its real path, its installation, and the same for its interpreters. */
 export function toolPaths(tool: Tool, keepOut: readonly AbsPath[]): AbsPath[] {
-  const names = [absPath(tool.file), absPath(realpathSync(tool.file))];
+  const names = [absPath(tool.file), absPath(realPathOf(tool.file))];
   const installations = names.flatMap((name) => installationOf(name, keepOut) ?? []);
   return [...names, ...installations, ...tool.interpreters.flatMap((each) => toolPaths(each, keepOut))];
 }

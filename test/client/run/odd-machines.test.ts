@@ -65,6 +65,24 @@ describe.each(FORMS)('%s', (form) => {
     const strict = [ACTION[0] ?? '', '--hermetic=strict', ...ACTION.slice(1, -1), 'cat in.txt > out; true'];
     expect((await shop.assayIn(prepared(enter), strict, { form })).code).toBe(125);
   });
+
+  test('a folder whose name is how text shows that path is another one, and so are its programs', async () => {
+    const build = (folder: string, text: string) =>
+      `mkdir "${folder}" && printf '#!/bin/sh\\necho ${text} > out\\n' > "${folder}/build" && chmod +x "${folder}/build"`;
+    const odd = '$(printf "w\\377")';
+    const enter = `${build(odd, 'odd')}; ${build('w\ufffd', 'even')}; cd "${odd}"`;
+    const ran = await shop.assayIn(prepared(enter), ['run', '--output', 'out', '--', './build'], { form });
+    expect(ran.stderr).toContain('published (local)');
+    const read = await shop.assayIn(prepared(`cd "${odd}" && cat out >&2`), ['stats'], { form });
+    expect([ran.code, read.code, read.stderr]).toEqual([0, 0, 'odd\n']);
+    const other = prepared('cd "w\ufffd"');
+    const even = await shop.assayIn(other, ['run', '--output', 'out', '--', './build'], { form });
+    expect([even.code, readFileSync(join(shop.workspace, 'w\ufffd', 'out'), 'utf8')]).toEqual([0, 'even\n']);
+    for (const command of [['audit', '--output', 'out', '--', './build'], ['init'], ['explain']]) {
+      const told = await shop.assayIn(prepared(`cd "${odd}"`), command, { form });
+      expect([command[0], told.stderr]).toEqual([command[0], expect.not.stringContaining('ASSAY_INTERNAL')]);
+    }
+  });
 });
 
 test('without /proc Node runs the command, without the store', async () => {

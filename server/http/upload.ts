@@ -58,7 +58,8 @@ function openBody(exchange: Exchange, maxBytes: number): BodyReader {
     maxBytes,
     onClose: () => minRate.end(transfer),
   });
-  if (request.headers.expect !== undefined) response.writeContinue();
+  /* A client of HTTP/1.0 does not know 100 Continue, and would take it for the answer. */
+  if (request.headers.expect !== undefined && request.httpVersion !== '1.0') response.writeContinue();
   return reader;
 }
 

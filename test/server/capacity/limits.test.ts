@@ -60,6 +60,14 @@ describe('Expect: 100-continue', () => {
     await connection.until('HTTP/1.1 200 OK');
   });
 
+  test('gets only the answer in HTTP/1.0, which has no 100 Continue', async () => {
+    const connection = await RawConnection.to(await testServer());
+    const head = putHead(PATH, 'content-length: 100', 'expect: 100-continue').replace('HTTP/1.1', 'HTTP/1.0');
+    connection.send(head);
+    connection.send(BYTES);
+    expect(await connection.untilClosed()).toMatch(/^HTTP\/1\.1 200 OK/);
+  });
+
   test.each([
     ['too large', 413, { limits: { maxBlobBytes: 99 } }],
     ['without a token', 401, { token: 'a token' }],

@@ -115,12 +115,18 @@ export class Activity {
   /** A response began after this time. */
   answered(identity: Identity | undefined, isError: boolean, milliseconds: number): void {
     const namespace = identity?.namespace ?? DEFAULT_NAMESPACE;
+    if (isError) {
+      /* Both in one minute: together with others, the request could count for the minute before. */
+      const counters = this.figures.of(namespace);
+      counters.errors++;
+      counters.answered(milliseconds);
+      return;
+    }
     if (this.#answers === this.#answered.length) this.count();
     this.#countSoon();
     this.#answered[this.#answers] = namespace;
     this.#answeredMs[this.#answers] = milliseconds;
     this.#answers++;
-    if (isError) this.figures.of(namespace).errors++;
   }
 
   lookedUp(lookup: LookedUp): void {

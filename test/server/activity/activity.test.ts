@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import type { Identity } from '../../../server/access/identity.ts';
-import { Activity } from '../../../server/activity/activity.ts';
+import { Activity, type ActivityOptions } from '../../../server/activity/activity.ts';
 import { Callers } from '../../../server/activity/caller.ts';
 import { MINUTE } from '../../../server/activity/figures.ts';
 import type { Now, Run, Runs, Setup, Storage, Tail } from '../../../server/dashboard/api/types.ts';
@@ -31,14 +31,18 @@ async function served() {
   return { server, get, lookUp, put, as };
 }
 
-test('a server that was stopped is no node any more', async () => {
-  const history = memoryHistory();
-  const activity = new Activity({
-    history,
+function activityOf(options: Pick<ActivityOptions, 'history' | 'onLookup' | 'now'>): Activity {
+  return new Activity({
     bytes: () => ({ received: 0, sent: 0 }),
     onTrouble: (error) => expect.fail(String(error)),
     flushMs: 60_000,
+    ...options,
   });
+}
+
+test('a server that was stopped is no node any more', async () => {
+  const history = memoryHistory();
+  const activity = activityOf({ history });
   const nodes = async () => (await history.page({ kind: 'node', from: 1, limit: 10 })).documents;
   await activity.flush();
   expect(await nodes()).toHaveLength(1);
@@ -51,14 +55,7 @@ test('a lookup is counted when somebody reads, when many wait, and soon after th
   let now = start;
   let counted = 0;
   const history = memoryHistory();
-  const activity = new Activity({
-    history,
-    bytes: () => ({ received: 0, sent: 0 }),
-    onTrouble: (error) => expect.fail(String(error)),
-    onLookup: () => counted++,
-    flushMs: 60_000,
-    now: () => now,
-  });
+  const activity = activityOf({ history, onLookup: () => counted++, now: () => now });
   const lookup = { identity: MAIN, headers: {}, protocol: 'http', namespace: MAIN.namespace, key: key('a') };
   const minutes = async () => {
     const read = await activity.figures.read(history, undefined, {
@@ -93,13 +90,24 @@ test('a lookup is counted when somebody reads, when many wait, and soon after th
   await activity.close();
 });
 
+test('an error counts for the same minute as its request, also if others of the minute before wait', async () => {
+  const start = Date.parse('2026-11-18T08:00:59.950Z');
+  let now = start;
+  const history = memoryHistory();
+  const activity = activityOf({ history, now: () => now });
+  activity.answered(MAIN, false, 1);
+  now += 99;
+  activity.answered(MAIN, true, 1);
+  const read = await activity.figures.read(history, undefined, { from: start, to: now + 1, stepMs: MINUTE });
+  expect(read.map(({ requests, errors }) => ({ requests, errors }))).toEqual([
+    { requests: 1, errors: 0 },
+    { requests: 1, errors: 1 },
+  ]);
+  await activity.close();
+});
+
 test('a write over gRPC, and one of a path set, is told by its tool', () => {
-  const activity = new Activity({
-    history: undefined,
-    bytes: () => ({ received: 0, sent: 0 }),
-    onTrouble: (error) => expect.fail(String(error)),
-    flushMs: 60_000,
-  });
+  const activity = activityOf({ history: undefined });
   for (const protocol of ['ActionCache.UpdateActionResult', 'path-sets', 'ac', 'turbo'])
     activity.wrote({
       at: '',

@@ -62,8 +62,9 @@ function mergedLookups(document: HistoryDocument, stored: HistoryDocument | unde
   if (earlier.length === 0) return document;
   const name = ({ at, what, key }: StoredLookups['lookups'][number]) => `${at} ${what} ${key}`;
   const known = new Set(own.map(name));
+  /* Lookups that were counted together have one time. They stay in the order in which they were told. */
   const lookups = [...own, ...earlier.filter((lookup) => !known.has(name(lookup)))]
-    .sort((a, b) => (a.at < b.at ? 1 : -1))
+    .sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
     .slice(0, DASHBOARD.groupLookups);
   const { kind, namespace, id } = document;
   const at = Math.min(document.at, stored?.at ?? document.at);

@@ -5,7 +5,9 @@ import type { Identity } from '../../../server/access/identity.ts';
 import { Activity, type ActivityOptions } from '../../../server/activity/activity.ts';
 import { Callers } from '../../../server/activity/caller.ts';
 import { MINUTE } from '../../../server/activity/figures.ts';
+import type { StoredLookups } from '../../../server/activity/groups.ts';
 import type { Now, Run, Runs, Setup, Storage, Tail } from '../../../server/dashboard/api/types.ts';
+import { contentOf } from '../../../server/dashboard/documents.ts';
 import { memoryHistory } from '../../../store/memory/history.ts';
 import { resultWith } from '../../store/content.ts';
 import { identity, MAIN, OTHER, sourceOf } from '../access/identities.ts';
@@ -103,6 +105,22 @@ test('an error counts for the same minute as its request, also if others of the 
     { requests: 1, errors: 0 },
     { requests: 1, errors: 1 },
   ]);
+  await activity.close();
+});
+
+test('a run keeps its newest lookups, newest first, though they were counted together and flushed again', async () => {
+  const history = memoryHistory();
+  const activity = activityOf({ history, now: () => Date.parse('2026-11-18T08:00:00Z') });
+  const keys = Array.from({ length: 260 }, (_, at) => key(`${at}`));
+  for (const [at, name] of keys.entries()) {
+    const lookup = { identity: MAIN, headers: {}, protocol: 'http', namespace: MAIN.namespace, key: name };
+    activity.lookedUp({ ...lookup, found: false });
+    if (at % 130 === 129) await activity.flush();
+  }
+  const run = activity.tail.read(undefined).events[0]?.run ?? '';
+  const stored = await history.get('run-lookups', run, [MAIN.namespace]);
+  const lookups = (stored && contentOf<StoredLookups>(stored)?.lookups) ?? [];
+  expect(lookups.map((lookup) => lookup.key)).toEqual(keys.reverse().slice(0, 200));
   await activity.close();
 });
 

@@ -1,6 +1,6 @@
 // The cost of the dashboard's accounting: CPU time of requests on a server that has it switched on, compared with the
 // same process while it is switched off, in turns, in three processes. Two processes of one version differ by more than
-// the accounting costs (docs/decisions/0350). The gRPC calls carry Bazel's RequestMetadata, each with another action, as a
+// the accounting costs (docs/decisions/0400). The gRPC calls carry Bazel's RequestMetadata, each with another action, as a
 // build sends them. Prints whether the target was reached, and fails only if it could not measure.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -69,7 +69,7 @@ export async function addPathSet(
   stateOf: StateOf,
 ): Promise<void> {
   for await (const { address, set: present } of slots(key, storage, stateOf)) {
-    if (present ? samePaths(present, set) : await storage.put(address, set)) return;
+    if (present ? samePaths(present, set) : await storage.put(address, set, key)) return;
   }
 }
 

@@ -1,8 +1,9 @@
 // Storage for path sets: the local store, or a remote. Each path set is stored as a result with one output
-// file.
+// file. The result names its action, so that `assay forget --key` finds it.
 // A path set from a remote passes through the local store, which checks its digest.
-import { type Digest, digestOf, parseDigest, toWire } from '../../core/digest.ts';
+import { type Digest, digestOf, type Hash, parseDigest, toWire } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
+import { encodeReceipt } from '../../core/metadata/receipt.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { decodePathSet, encodePathSet, type PathSet } from '../../core/path-set.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
@@ -16,8 +17,11 @@ import type { Report } from '../terminal/events.ts';
 
 export interface PathSetStorage {
   get(address: Digest): Promise<PathSet | undefined>;
-  /** At a remote, the blob of the encoded set is stored already. False if another set has this address. */
-  put(address: Digest, set: PathSet): Promise<boolean>;
+  /**
+   * `action`: the key that the set belongs to. At a remote, the blob of the encoded set is stored already. False if
+   * another set has this address.
+   */
+  put(address: Digest, set: PathSet, action: Hash): Promise<boolean>;
 }
 
 const NAME = 'path-set';
@@ -32,11 +36,11 @@ export function localPathSets(store: Store): PathSetStorage {
         decodePathSet(await readBlob(digestIn(stored.bytes, OBSERVED.maxSetBytes).hash, store.blobs))
       );
     },
-    async put(address, set) {
+    async put(address, set, action) {
       const bytes = encodePathSet(set);
       const digest = digestOf(bytes);
       if ((await store.blobs.missing([digest])).length > 0) await store.blobs.put(digest, bytes);
-      return (await store.results.put(at(address), resultWith(digest))) !== 'diverged';
+      return (await store.results.put(at(address), resultWith(digest, action))) !== 'diverged';
     },
   };
 }
@@ -52,17 +56,18 @@ export function remotePathSets(remote: Remote, store: Store, report: Report): Pa
       if (set.length > OBSERVED.maxForeignPaths) throw tooLarge();
       return set;
     },
-    async put(address, set) {
-      await remote.putResult(address, resultWith(digestOf(encodePathSet(set))));
+    async put(address, set, action) {
+      await remote.putResult(address, resultWith(digestOf(encodePathSet(set)), action));
       return true;
     },
   };
 }
 
 /** A result that names the blob of a path set. */
-function resultWith(digest: Digest): Uint8Array {
+function resultWith(digest: Digest, action: Hash): Uint8Array {
   const file = { path: NAME, digest: toWire(digest), isExecutable: false, contents: Buffer.alloc(0) };
-  return ActionResult.encode({ ...emptyResult(0), outputFiles: [file] }).finish();
+  const executionMetadata = { worker: '', auxiliaryMetadata: [encodeReceipt(action)] };
+  return ActionResult.encode({ ...emptyResult(0), outputFiles: [file], executionMetadata }).finish();
 }
 
 function digestIn(bytes: Uint8Array, maxBytes: number): Digest {

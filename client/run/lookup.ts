@@ -7,7 +7,7 @@
 import { digestOf, type Hash, parseDigest } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { decodeEvidence, type Evidence, evidenceStatusOf } from '../../core/evidence.ts';
-import { type Receipt, receiptOf } from '../../core/metadata/receipt.ts';
+import { actionNamedBy, type Receipt, receiptOf } from '../../core/metadata/receipt.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { type RelPath, resolveFrom } from '../../core/path.ts';
 import type { ObservedPath, PathSet, StateOf } from '../../core/path-set.ts';
@@ -94,7 +94,8 @@ async function findStored(
   const find = (stateOf: StateOf) => candidates(action.key, localPathSets(store), stateOf);
   const found = await findHit(find, states, {
     stateOf: states.of,
-    hitAt: ({ key }) => storedHit(key.hash, action.request, store, report),
+    hitAt: (candidate) =>
+      storedHit(candidate.key.hash, action.request, store, report, actionBehind(candidate, action)),
     onFault: (error) => report({ type: 'hit-unusable', why: messageOf(error) }),
   });
   return found && { ...found, ...LOCAL };
@@ -188,23 +189,41 @@ async function storedHit(
   request: RunRequest,
   store: Store,
   report: Report,
+  behind?: Hash,
 ): Promise<StoredHit | undefined> {
   try {
     const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key });
-    return stored && (await hitFrom(stored.bytes, request, store.blobs));
+    return stored && (await hitFrom(stored.bytes, request, store.blobs, behind));
   } catch (error) {
     report({ type: 'hit-unusable', why: messageOf(error) });
     return undefined;
   }
 }
 
-async function hitFrom(bytes: Uint8Array, request: RunRequest, blobs: Blobs): Promise<StoredHit | undefined> {
+async function hitFrom(
+  bytes: Uint8Array,
+  request: RunRequest,
+  blobs: Blobs,
+  behind: Hash | undefined,
+): Promise<StoredHit | undefined> {
   const result = decodeResult(bytes);
   if (result.exitCode !== 0 && !request.cacheFailures) return undefined;
+  checkAction(result, behind);
   if (localRefusal(evidenceIn(result), request) !== undefined) return undefined;
   const outputs = await outputsOf(result, request, blobs);
   checkOutputs(outputs, request);
   return hitOf({ bytes, result, outputs }, request, blobs);
+}
+
+/** The action that a result must name. A result under the action's own key need not name it. */
+function actionBehind({ set }: Candidate, { key }: KeyedAction): Hash | undefined {
+  return set && key.hash;
+}
+
+/** `assay forget --key` finds the results behind path sets by this name (core/metadata/receipt.ts). */
+function checkAction(result: ActionResult, behind: Hash | undefined): void {
+  if (behind !== undefined && actionNamedBy(result) !== behind)
+    throw unfit('it names another action, or none');
 }
 
 /** A result whose outputs are the declared ones. */
@@ -251,7 +270,8 @@ function outputsOf(result: ActionResult, request: RunRequest, blobs: Blobs): Pro
  * Refuses an unusable result before its blobs are fetched and before it could occupy the key in the local
  * store.
  */
-function checkBeforeFetching(result: ActionResult, request: RunRequest): void {
+function checkBeforeFetching(result: ActionResult, request: RunRequest, behind: Hash | undefined): void {
+  checkAction(result, behind);
   if (result.exitCode !== 0 && !request.cacheFailures) throw unfit('its command failed');
   const refusal = remoteRefusal(evidenceIn(result), request);
   if (refusal !== undefined) throw new AssayError('ASSAY_NOT_HERMETIC', refusal);
@@ -326,7 +346,8 @@ async function fetchHit(
   await kept;
   if (!fetched) return undefined;
   // Another process was first, and its result stays.
-  if (fetched === 'superseded') return storedHit(key.hash, action.request, store, report);
+  if (fetched === 'superseded')
+    return storedHit(key.hash, action.request, store, report, actionBehind(candidate, action));
   return hitOf(fetched, action.request, store.blobs);
 }
 
@@ -335,16 +356,17 @@ async function fetchHit(
  * leads to the result, together with it: a set without a result is a miss.
  */
 async function fetchResult(
-  { key, result: received }: Candidate,
+  candidate: Candidate,
   action: KeyedAction,
   addSet: () => Promise<void>,
   { store, remote, report }: Sides,
 ): Promise<CheckedResult | 'superseded' | undefined> {
+  const { key } = candidate;
   try {
-    const bytes = received ?? (await remote.getResult(key));
+    const bytes = candidate.result ?? (await remote.getResult(key));
     if (!bytes) return undefined;
     const result = decodeResult(bytes);
-    checkBeforeFetching(result, action.request);
+    checkBeforeFetching(result, action.request, actionBehind(candidate, action));
     let outputs: readonly Output[] = [];
     const judge = async (readTree: ReadTree) => {
       outputs = await outputsNamedBy(result, action.request.workingDirectory, readTree);

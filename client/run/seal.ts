@@ -4,7 +4,7 @@
 // Reasons not to publish: the command failed, its inputs changed while it ran, an output is missing or leaves
 // the workspace, the log is incomplete, nothing can prove the result (acceptance.ts), or --hermetic=strict
 // found an undeclared access.
-import { toWire } from '../../core/digest.ts';
+import { type Hash, toWire } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { type Evidence, type EvidenceStatus, encodeEvidence, evidenceStatusOf } from '../../core/evidence.ts';
 import { encodeReceipt, type Receipt, type RunOrigin, receiptOf } from '../../core/metadata/receipt.ts';
@@ -172,17 +172,17 @@ const CHANGES: ReadonlySet<FindingKind> = new Set([
 ]);
 
 function encode(
-  { request }: KeyedAction,
+  { request, key }: KeyedAction,
   execution: Execution,
   outputs: readonly Output[],
   kept: ContentCache,
-  told: Told,
+  told: Omit<Told, 'action'>,
 ): Pick<SealedResult, 'publishable' | 'result' | 'contents' | 'made'> {
   const { result, contents } = encodeOutputs(outputs, request.workspace, request.workingDirectory, kept);
   result.exitCode = execution.exitCode;
   const log = withoutWorkspace(execution.log, request.workspace);
   addLog(result, log, contents);
-  addMetadata(result, execution, { ...told, log });
+  addMetadata(result, execution, { ...told, action: key.hash, log });
   return {
     publishable: true,
     result: ActionResult.encode(result).finish(),
@@ -205,6 +205,7 @@ function addLog(result: ActionResult, { stdout, stderr }: StoredLog, contents: C
 
 /** What the result tells of its run. */
 interface Told {
+  readonly action: Hash;
   readonly evidence: Evidence | undefined;
   readonly origin: RunOrigin;
 }
@@ -212,7 +213,7 @@ interface Told {
 function addMetadata(
   result: ActionResult,
   execution: Execution,
-  { evidence, origin, log }: Told & { readonly log: StoredLog },
+  { action, evidence, origin, log }: Told & { readonly log: StoredLog },
 ): void {
   result.executionMetadata = {
     worker: origin.where ?? '',
@@ -221,7 +222,7 @@ function addMetadata(
     auxiliaryMetadata: [
       encodeOrder(log),
       ...(evidence ? [encodeEvidence(evidence)] : []),
-      encodeReceipt(origin),
+      encodeReceipt(action, origin),
     ],
   };
 }

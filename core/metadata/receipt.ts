@@ -1,8 +1,13 @@
 // A receipt: whose run made a result. It is stored inside the result, and told to whoever gets that as a hit.
-// Nothing is decided by it: it is in no key, and two results that differ in it alone do not diverge.
+// It is in no key, and two results that differ in it alone do not diverge.
+//
+// It also names the key of the action. The result of a path set lies under another key, from which the action's key
+// cannot be computed. `assay forget --key` finds such results by this name. A lookup refuses a result that names
+// another action, so a result that hides from `forget` is no hit either.
 //
 // The time and the place are in fields of the Remote Execution API: the start of the execution, the worker.
 // A receipt may come from another machine, so a text that does not look as it should counts as not told.
+import { type Hash, isHash } from '../digest.ts';
 import { decodeStrict } from '../message.ts';
 import { Receipt as ReceiptMessage } from '../proto/generated/assay.ts';
 import type { Any } from '../proto/generated/google/protobuf/any.ts';
@@ -40,8 +45,17 @@ export function isCommit(text: string): boolean {
 }
 
 /** Without `where`, which is the worker of the result's metadata. */
-export function encodeReceipt({ commit = '', assay = '', inputs = 0 }: RunOrigin): Any {
-  return { typeUrl: TYPE, value: Buffer.from(ReceiptMessage.encode({ commit, assay, inputs }).finish()) };
+export function encodeReceipt(action: Hash, { commit = '', assay = '', inputs = 0 }: RunOrigin = {}): Any {
+  const message = ReceiptMessage.encode({ commit, assay, inputs, action });
+  return { typeUrl: TYPE, value: Buffer.from(message.finish()) };
+}
+
+/** The key of the action that a result names. Undefined for results of other clients and older versions. */
+export function actionNamedBy({
+  executionMetadata,
+}: Pick<ActionResult, 'executionMetadata'>): Hash | undefined {
+  const action = decodeMessage(executionMetadata?.auxiliaryMetadata ?? [])?.action ?? '';
+  return isHash(action) ? action : undefined;
 }
 
 export function receiptOf({ executionMetadata }: Pick<ActionResult, 'executionMetadata'>): Receipt {
@@ -55,23 +69,24 @@ export function receiptOf({ executionMetadata }: Pick<ActionResult, 'executionMe
   };
 }
 
-/** A malformed receipt is none: it must not cost a hit. */
 function decodeReceipt(metadata: readonly Any[]): RunOrigin {
+  const message = decodeMessage(metadata);
+  if (!message) return {};
+  const { commit, assay, inputs } = message;
+  return {
+    ...(COMMIT.test(commit) && { commit }),
+    ...(VERSION.test(assay) && { assay }),
+    ...(inputs >= 0 && { inputs }),
+  };
+}
+
+/** A malformed receipt is none. */
+function decodeMessage(metadata: readonly Any[]): ReceiptMessage | undefined {
   const found = metadata.find(({ typeUrl }) => typeUrl === TYPE);
-  if (!found) return {};
+  if (!found) return undefined;
   try {
-    const { commit, assay, inputs } = decodeStrict(
-      ReceiptMessage,
-      {},
-      found.value,
-      'its receipt is malformed',
-    );
-    return {
-      ...(COMMIT.test(commit) && { commit }),
-      ...(VERSION.test(assay) && { assay }),
-      ...(inputs >= 0 && { inputs }),
-    };
+    return decodeStrict(ReceiptMessage, {}, found.value, 'its receipt is malformed');
   } catch {
-    return {};
+    return undefined;
   }
 }

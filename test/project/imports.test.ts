@@ -28,7 +28,8 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'proto/generated',
     'cli  grpc  html  limits.ts  namespace.ts  path.ts  request-shapes.ts',
     'config  message.ts  sha256.ts',
-    'digest.ts  evidence.ts  fastcdc.ts  metadata',
+    'digest.ts  evidence.ts  fastcdc.ts',
+    'metadata',
     'action.ts  inlined-blobs.ts  path-set.ts  result.ts  tree.ts',
   ],
   store: [

@@ -64,6 +64,8 @@ export interface Receipt {
   inputs: number;
   /** The version of Assay. */
   assay: string;
+  /** The key of the action, as hex. A result behind a path set lies under another key. */
+  action: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -625,7 +627,7 @@ export const Evidence: MessageFns<Evidence> = {
 };
 
 function createBaseReceipt(): Receipt {
-  return { commit: "", inputs: 0, assay: "", _unknownFields: {} };
+  return { commit: "", inputs: 0, assay: "", action: "", _unknownFields: {} };
 }
 
 export const Receipt: MessageFns<Receipt> = {
@@ -638,6 +640,9 @@ export const Receipt: MessageFns<Receipt> = {
     }
     if (message.assay !== "") {
       writer.uint32(26).string(message.assay);
+    }
+    if (message.action !== "") {
+      writer.uint32(34).string(message.action);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -685,6 +690,14 @@ export const Receipt: MessageFns<Receipt> = {
             }
 
             message.assay = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.action = reader.string();
             continue;
           }
         }

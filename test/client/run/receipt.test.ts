@@ -4,6 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkedOutCommit, placeOf } from '../../../client/run/run-origin.ts';
+import { digestOf } from '../../../core/digest.ts';
 import { encodeReceipt, isWhere, receiptOf } from '../../../core/metadata/receipt.ts';
 import type { Any } from '../../../core/proto/generated/google/protobuf/any.ts';
 import { VERSION } from '../../../core/version.ts';
@@ -278,7 +279,7 @@ describe('a result of another client', () => {
 
   test('tells nothing that a terminal would obey, and a malformed receipt costs nothing', () => {
     expect(receiptOf(metadata('\u001b[31mred'))).not.toHaveProperty('where');
-    const bad = encodeReceipt({ commit: '\u001b[31m', assay: '1\n2' });
+    const bad = encodeReceipt(digestOf(Buffer.from('action')).hash, { commit: '\u001b[31m', assay: '1\n2' });
     expect(receiptOf(metadata('a', bad))).toEqual({ at: expect.any(String), where: 'a', inputs: 0 });
     const torn = { ...bad, value: Buffer.from([0x0a, 0x7f]) };
     expect(receiptOf(metadata('a', torn))).toEqual({ at: expect.any(String), where: 'a' });

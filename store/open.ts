@@ -108,7 +108,7 @@ export function addLayers(engine: Engine, onEvent: OnStoreEvent): Store {
   }
   return {
     ...layered(engine, engine, tenant, onEvent),
-    review: reviewOf(engine.records),
+    review: reviewOf(engine.records, engine.labels),
     history: engine.history,
     inspect: engine.inspect,
   };

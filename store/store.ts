@@ -265,6 +265,8 @@ export interface Divergence {
  * blob, and renews no lease.
  */
 export interface Review {
+  /** Every label, with the key of its result in the same namespace. */
+  labels(): AsyncIterable<LabelAddress & Labelled>;
   /** Those that can be read, page by page. A result that is stored meanwhile may be left out. */
   results(): AsyncIterable<ReviewedResult>;
   /**

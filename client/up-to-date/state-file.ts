@@ -1,6 +1,7 @@
 // Reads and writes the state file of a graph: one file for the steps of a workspace, and one for each single run.
 // All are in the client folder.
 // The interfaces Written… are the format of the file: their field names do not change without a new MAGIC.
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
@@ -133,7 +134,16 @@ class Numbered<T> {
   }
 }
 
+/** Then no step of this user is up to date: each next run looks its result up. */
+export function removeStateFiles(storeFolder: string): void {
+  rmSync(folderIn(storeFolder), { recursive: true, force: true });
+}
+
 /** Graphs with the same checksum overwrite each other; their names in the file tell them apart. */
 function fileFor(storeFolder: string, { root, single = '' }: GraphName): string {
-  return join(clientFolder(storeFolder), 'graph', checksum(Buffer.from(`${root}\0${single}`)).toString(16));
+  return join(folderIn(storeFolder), checksum(Buffer.from(`${root}\0${single}`)).toString(16));
+}
+
+function folderIn(storeFolder: string): string {
+  return join(clientFolder(storeFolder), 'graph');
 }

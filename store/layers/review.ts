@@ -1,12 +1,19 @@
 // The review layer: lists, compares and removes the records of all namespaces, also those that clients can't
 // name. For a person who answers an incident.
 //
-// Sits directly on the engine's records: whether the blobs of a result are present does not matter here.
+// Sits directly on the engine's records and labels: whether the blobs of a result are present does not matter here.
 import { storedNamespace } from '../../core/namespace.ts';
-import type { Divergence, ResultAddress, ResultRecords, Review, ReviewedResult } from '../store.ts';
+import type {
+  Divergence,
+  LabelRecords,
+  ResultAddress,
+  ResultRecords,
+  Review,
+  ReviewedResult,
+} from '../store.ts';
 import { divergedFrom, rivalAddress } from './divergence.ts';
 
-export function reviewOf(records: ResultRecords): Review {
+export function reviewOf(records: ResultRecords, labelRecords: LabelRecords): Review {
   async function* results(): AsyncGenerator<ReviewedResult> {
     let position: string | undefined;
     do {
@@ -20,6 +27,11 @@ export function reviewOf(records: ResultRecords): Review {
     } while (position !== undefined);
   }
 
+  async function* labels(): ReturnType<Review['labels']> {
+    for (const namespace of await labelRecords.namespaces())
+      for await (const labelled of labelRecords.withPrefix(namespace, '')) yield { namespace, ...labelled };
+  }
+
   async function* divergences(): AsyncGenerator<Divergence> {
     for await (const { address, result, isRival } of results()) {
       const first = isRival ? await records.get(address) : undefined;
@@ -28,6 +40,7 @@ export function reviewOf(records: ResultRecords): Review {
   }
 
   return {
+    labels,
     results,
     remove: ({ address, result, isRival }) =>
       records.remove(isRival ? rivalAddress(address) : address, result),

@@ -60,7 +60,6 @@ export interface ForgottenKey {
 
 export async function forget(review: Review, options: ForgetOptions): Promise<ForgetReport> {
   const { selection, remove, isAllowed = () => true, listed, now = Date.now, onProgress, signal } = options;
-  const isSelected = selector(selection);
   const began = now();
   /** A time in the future is that of a wrong clock. */
   const isNewer = ({ result: { writer } }: ReviewedResult) =>
@@ -90,6 +89,7 @@ export async function forget(review: Review, options: ForgetOptions): Promise<Fo
   }
 
   onProgress?.(count);
+  const isSelected = await selector(selection, review);
   let batch: ReviewedResult[] = [];
   for await (const seen of review.results()) {
     signal?.throwIfAborted();

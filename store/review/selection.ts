@@ -1,11 +1,14 @@
 // Which results a person means: by key, namespace, writer and time. Everything that is given must hold.
+// The key of an action means every result under it: its own, those behind its path sets, and its snapshots.
 import { type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
+import { actionNamedBy } from '../../core/metadata/receipt.ts';
 import { isAtOrBelow, type Namespace, parseNamespace } from '../../core/namespace.ts';
-import type { ReviewedResult } from '../store.ts';
+import { decodeResult } from '../../core/result.ts';
+import type { ResultAddress, Review, ReviewedResult, StoredResult } from '../store.ts';
 
 export interface Selection {
-  /** Any of these. Undefined: every key. */
+  /** Any of these, of results or of actions. Undefined: every key. */
   readonly keys?: readonly Hash[] | undefined;
   /** This one and everything below it, in every protocol. */
   readonly namespace?: Namespace | undefined;
@@ -15,14 +18,45 @@ export interface Selection {
   readonly since?: number | undefined;
 }
 
-/** A predicate, so that many keys are compared at once. */
-export function selector({ keys, namespace, writer, since }: Selection): (seen: ReviewedResult) => boolean {
-  const wanted = keys && new Set<string>(keys);
+/** A predicate, so that many keys are compared at once. With keys it reads all labels first. */
+export async function selector(
+  { keys, namespace, writer, since }: Selection,
+  review: Pick<Review, 'labels'>,
+): Promise<(seen: ReviewedResult) => boolean> {
+  const isWanted = keys && (await keySelector(keys, review));
   return ({ address, result }) =>
-    (wanted === undefined || wanted.has(address.key)) &&
     (namespace === undefined || isAtOrBelow(address.namespace, namespace)) &&
     (writer === undefined || result.writer?.name === writer) &&
-    (since === undefined || (result.writer !== undefined && result.writer.at >= since));
+    (since === undefined || (result.writer !== undefined && result.writer.at >= since)) &&
+    (isWanted === undefined || isWanted(address, result));
+}
+
+type IsWanted = (address: ResultAddress, result: StoredResult) => boolean;
+
+/**
+ * A result behind a path set, and the path set itself, name the key of their action. A snapshot of a step's state or
+ * of a checkpoint has a label with that key as one of its parts.
+ */
+async function keySelector(keys: readonly Hash[], review: Pick<Review, 'labels'>): Promise<IsWanted> {
+  const wanted = new Set<string>(keys);
+  const labelled = new Set<string>();
+  for await (const { namespace, label, key } of review.labels())
+    if (label.split('/').some((part) => wanted.has(part))) labelled.add(nameOf({ namespace, key }));
+  return (address, { bytes }) =>
+    wanted.has(address.key) || labelled.has(nameOf(address)) || wanted.has(actionIn(bytes));
+}
+
+function nameOf({ namespace, key }: ResultAddress): string {
+  return `${namespace} ${key}`;
+}
+
+/** "" if it names none. */
+function actionIn(bytes: Uint8Array): string {
+  try {
+    return actionNamedBy(decodeResult(bytes)) ?? '';
+  } catch {
+    return '';
+  }
 }
 
 /** As JSON and the command line have it: `since` is a time in ISO 8601. */

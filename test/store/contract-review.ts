@@ -73,6 +73,22 @@ export function describeReview(backend: Backend): void {
       expect(diverged).toHaveLength(NAMESPACES.length);
     });
 
+    test('lists every label of every namespace, also one whose result is gone', async () => {
+      const expected: string[] = [];
+      for (const namespace of NAMESPACES) {
+        for (let number = 0; number < 100; number++) {
+          const { key } = addressOf(`${number}`, namespace);
+          const label = `step/${number}/${key}`;
+          await store.labels.put({ namespace, label }, key);
+          expected.push([namespace, label, key].join(' '));
+        }
+      }
+      const found = await Array.fromAsync(review().labels());
+      expect(found.map(({ namespace, label, key }) => [namespace, label, key].join(' ')).sort()).toEqual(
+        expected.sort(),
+      );
+    });
+
     test('shows no divergence whose first result is gone', async () => {
       const address = addressOf('key', acme);
       await store.results.put(address, result(0));

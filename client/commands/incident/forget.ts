@@ -21,10 +21,16 @@ import { parseSelection, type Selection, selectionTexts } from '../../../store/r
 import { counted } from '../../graph/view/words.ts';
 import { FORGET } from '../../limits.ts';
 import { SyncStream } from '../../terminal/sync-stream.ts';
+import { removeStateFiles } from '../../up-to-date/state-file.ts';
 import { REVIEW_ENVIRONMENT, REVIEW_FLAGS, remoteOf, reviewLocally } from './review-flags.ts';
 
 const flags = {
-  key: { type: 'string', multiple: true, value: 'HASH', text: 'with this key: 64 hex digits' },
+  key: {
+    type: 'string',
+    multiple: true,
+    value: 'HASH',
+    text: 'the result with this key, or every result under this key of an action: 64 hex digits',
+  },
   namespace: REVIEW_FLAGS.namespace,
   writer: {
     type: 'string',
@@ -53,7 +59,8 @@ export const forgetCommand: CommandModule = {
       'Finds the results for which all given conditions hold, and counts them by namespace, writer and protocol.',
       'With --yes it removes them. When the command has ended, no server on that store gives them to a client.',
       'What is written after the command began stays. Interrupted, it can be run again.',
-      'Local stores record no writers, so only --key and --namespace find something there.',
+      'The key of an action means everything under it: path sets, results, saved state and checkpoints.',
+      'Local stores record no writers, so only --key and --namespace find something there. What is up to date is forgotten, too.',
       'At a server it needs a token with the right admin, which works at and below the token’s namespace.',
     ].join('\n'),
     flags,
@@ -87,6 +94,7 @@ export const forgetCommand: CommandModule = {
       ? await remote.forget({ selection, remove, listed, onProgress })
       : await reviewLocally(parsed, async (_store, review, folder) => {
           const found = await forget(review, { selection, remove, listed, onProgress });
+          if (remove) removeStateFiles(folder);
           if (remove) await noteInLog(folder, selection, found.removed);
           return found;
         });

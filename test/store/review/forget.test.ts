@@ -1,6 +1,7 @@
 // Forgetting results: which ones a selection means, what is counted, and what happens to writes meanwhile.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, type Hash } from '../../../core/digest.ts';
+import { encodeReceipt } from '../../../core/metadata/receipt.ts';
 import { namespaceBelow, parseNamespace, protocolNamespace } from '../../../core/namespace.ts';
 import { openMemoryStore } from '../../../store/open.ts';
 import { listDivergences } from '../../../store/review/divergences.ts';
@@ -52,6 +53,31 @@ describe('a selection', () => {
     const { key } = addressOf('a');
     expect(await forgetAll({ keys: [key] })).toMatchObject({ matched: 3, removed: 3, rivals: 1, changed: 0 });
     expect(await left()).toEqual(['acme/app/main b']);
+  });
+
+  test('by the key of an action means the results that name it, their rivals, and its snapshots', async () => {
+    const action = addressOf('action').key;
+    const naming = (name: Hash, exitCode = 0) =>
+      resultWith({ exitCode, executionMetadata: { worker: '', auxiliaryMetadata: [encodeReceipt(name)] } });
+    for (const namespace of [main, pull]) {
+      await store.results.put(addressOf('a', namespace), naming(action));
+      await store.results.put(addressOf('a', namespace), naming(action, 1));
+      await store.results.put(addressOf('b', namespace), naming(addressOf('c').key));
+    }
+    await put('c');
+    await put('d');
+    await store.labels.put({ namespace: main, label: `step/none/${action}` }, addressOf('c').key);
+    await store.labels.put({ namespace: pull, label: `${action}/1` }, addressOf('d').key);
+    await store.labels.put({ namespace: main, label: `x${action}` }, addressOf('d').key);
+    await store.results.put(addressOf('a', protocolNamespace('turbo', main)), Buffer.from(resultWith({})));
+    expect(await forgetAll({ keys: [action], namespace: main })).toMatchObject({ removed: 3, rivals: 1 });
+    expect(await forgetAll({ keys: [action] })).toMatchObject({ removed: 2, rivals: 1 });
+    expect(await left()).toEqual([
+      'acme/app/main b',
+      'acme/app/main d',
+      'acme/app/pr/7 b',
+      '~turbo/acme/app/main a',
+    ]);
   });
 
   test('by namespace means it, all below it, and its protocols, but no sibling', async () => {

@@ -7,11 +7,11 @@ import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from '../action/checkpoint-p
 import { keepUnprovenOf } from '../action/declaration.ts';
 import { type Hermetic, type InputPattern, type KeepUnproven, REQUEST_DEFAULTS } from '../action/request.ts';
 import { whyReserved } from '../action/reserved.ts';
+import { programsOf } from '../action/shell-line.ts';
 import { CONFIG_FILE } from '../action/workspace-roots.ts';
 import { pathFrom, patternFrom } from './config-path.ts';
 import type { CommandField, Defaults, StepFields } from './file.ts';
 import type { Package } from './packages.ts';
-import { programsOf } from './shell-line.ts';
 
 export interface Step {
   /** "pkg#build", or "build" in the root. */

@@ -1,4 +1,4 @@
-// Finds the programs of a shell line: the first word of each command in it.
+// Splits a shell line into its commands. The first word of each is a program.
 // A program from a variable or a script is not found here; `assay audit` finds it with a tracer.
 
 const BUILT_IN: ReadonlySet<string> = new Set(
@@ -26,16 +26,24 @@ const PREFIXES: ReadonlySet<string> = new Set([
 const WORD = /'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\;&|()<>]+|&&|\|\||[;&|()\n]|[<>]+&?|[ \t]+/g;
 
 export function programsOf(line: string): string[] {
-  const programs = new Set<string>();
-  let wantsProgram = true;
+  const programs = commandsOf(line).map(([program]) => program);
+  return [...new Set(programs.filter((word) => /^[\w./@+-]+$/.test(word) && !BUILT_IN.has(word)))];
+}
+
+/** The words of each command in a shell line, without the keywords and assignments before its program. */
+export function commandsOf(line: string): [string, ...string[]][] {
+  const commands: [string, ...string[]][] = [];
+  let current: string[] | undefined;
   for (const word of words(line)) {
-    if (/^(&&|\|\||[;&|(\n])$/.test(word)) wantsProgram = true;
-    else if (wantsProgram && !PREFIXES.has(word) && !/^\w+=/.test(word)) {
-      wantsProgram = false;
-      if (/^[\w./@+-]+$/.test(word) && !BUILT_IN.has(word)) programs.add(word);
+    if (/^(&&|\|\||[;&|(\n])$/.test(word)) current = undefined;
+    else if (current) current.push(word);
+    else if (!PREFIXES.has(word) && !/^\w+=/.test(word)) {
+      const started: [string, ...string[]] = [word];
+      commands.push(started);
+      current = started;
     }
   }
-  return [...programs];
+  return commands;
 }
 
 /** Adjacent pieces form one word. A quoted piece keeps its quotes unless it is the whole word. */

@@ -200,9 +200,14 @@ function moveIntoPlace(staged: string, path: RelPath, workspace: string, staging
   });
 }
 
-/** Moves what is at `path` into the staging folder; undefined if nothing is there. */
-export function moveAside(workspace: string, path: RelPath, staging: Staging): string | undefined {
-  return withOpenParent(workspace, path, (target) => moveFromParent(target, workspace, path, staging));
+/** Moves what is at `path` to `aside`, in the staging folder; undefined if nothing is there. */
+export function moveAside(
+  workspace: string,
+  path: RelPath,
+  staging: Staging,
+  aside?: string,
+): string | undefined {
+  return withOpenParent(workspace, path, (target) => moveFromParent(target, workspace, path, staging, aside));
 }
 
 function moveFromParent(
@@ -210,12 +215,12 @@ function moveFromParent(
   workspace: string,
   path: RelPath,
   staging: Staging,
+  aside: string = staging.next(),
 ): string | undefined {
   if (!lstatSync(target, { throwIfNoEntry: false })) return undefined;
   if (holdsMount(toSystemPath(workspace, path).toString())) {
     throw new AssayError('ASSAY_OUTPUT_UNFIT', `${path} is or holds a mount point`);
   }
-  const aside = staging.next();
   try {
     renameSync(target, aside);
     return aside;

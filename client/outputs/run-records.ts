@@ -6,6 +6,7 @@
 //   R3  The next run in the workspace ends the commands of a killed run and removes its staging folders.
 //   R4  Nothing in a workspace decides what is killed or removed, because a workspace may come from anywhere
 //       (docs/decisions/0241). A command is killed only if pid, start time and pid namespace match the record.
+//   R5  A cache of a tool that a killed run had set aside is put back before its staging folder is removed.
 //
 //   recordRun ──> record ──remove──> gone              the run ended
 //                   └──cleanUpKilledRuns──> gone       its owner has ended, or cannot be seen and it is old
@@ -35,6 +36,7 @@ import {
   parseIdentity,
 } from '../../hermeticity/system/process-identity.ts';
 import { RUN } from '../limits.ts';
+import { putBack } from './put-back.ts';
 
 export interface RunRecord {
   /** The process that wrote the record. */
@@ -46,6 +48,14 @@ export interface RunRecord {
   readonly command?: ProcessIdentity | undefined;
   /** The staging folder to remove when the owner is gone. */
   readonly folder?: string | undefined;
+  /** Caches of tools that lie in a staging folder while a command runs. */
+  readonly caches?: readonly CacheAside[] | undefined;
+}
+
+export interface CacheAside {
+  readonly path: RelPath;
+  /** Where it lies. */
+  readonly aside: string;
 }
 
 /** A record of this process. */
@@ -106,20 +116,37 @@ export function liveRecordsIn(workspace: string): RunRecord[] {
   return others.filter(({ owner }) => livenessOf(owner) === 'running');
 }
 
-/** Ends the commands of killed runs of this workspace and removes their staging folders (R3). */
+/** Ends the commands of killed runs of this workspace, puts back their caches and removes their staging folders (R3, R5). */
 export function cleanUpKilledRuns(workspace: string): void {
+  const here: { readonly file: string; readonly record: RunRecord }[] = [];
   for (const { file, owner } of files(() => true)) {
     if (!isAbandoned(file, owner)) continue;
     const record = read(file, owner);
-    if (record?.workspace === workspace) clear(record);
-    else if (record && existsSync(record.workspace)) continue;
+    if (record?.workspace === workspace) here.push({ file, record });
+    else if (!record || !existsSync(record.workspace)) removeQuietly(file);
+  }
+  for (const { record } of here) if (record.command) endCommand(record.command);
+  const stuck = here
+    .flatMap(({ record }) => record.caches ?? [])
+    .filter((cache) => !isBack(workspace, cache));
+  const holdsStuck = (folder: string) => stuck.some(({ aside }) => aside.startsWith(`${folder}/`));
+  for (const { file, record } of here) {
+    const { folder, caches } = record;
+    if (folder !== undefined && holdsStuck(folder)) continue;
+    if (caches?.some((cache) => stuck.includes(cache))) continue;
+    if (folder !== undefined) removeQuietly(folder);
     removeQuietly(file);
   }
 }
 
-function clear({ command, folder }: RunRecord): void {
-  if (command) endCommand(command);
-  if (folder !== undefined) removeQuietly(folder);
+/** Puts a cache back; false if that failed, so that the next run tries again. */
+function isBack(workspace: string, { path, aside }: CacheAside): boolean {
+  try {
+    putBack(workspace, path, aside);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** True if records can be read. If not, the command of a killed run may still be running. */
@@ -194,13 +221,16 @@ function namesIn(folder: string): readonly string[] {
 /** Undefined if the record has just been removed, or is torn. */
 function read(file: string, owner: ProcessIdentity): RunRecord | undefined {
   try {
-    const { workspace, outputs, command, folder } = JSON.parse(readFileSync(file, 'utf8'));
+    const { workspace, outputs, command, folder, caches } = JSON.parse(readFileSync(file, 'utf8'));
     return {
       owner,
       workspace: String(workspace),
       outputs: [outputs].flat().map(String).map(parseRelPath),
       command: command === undefined ? undefined : parseIdentity(String(command)),
       folder: folder === undefined ? undefined : String(folder),
+      caches: [caches ?? []]
+        .flat()
+        .map((one) => ({ path: parseRelPath(String(one.path)), aside: String(one.aside) })),
     };
   } catch {
     return undefined;

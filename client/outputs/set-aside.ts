@@ -1,67 +1,77 @@
-// Sets the earlier outputs of a command aside before it starts, and the caches that its tools left
+// Sets the earlier outputs of a command aside before it starts, and the caches of its own tools
 // (earlier-caches.ts), so that its outputs contain only what this run made.
 // If the command fails, an output that it did not write comes back. If it succeeds without writing one, that
 // is gone, as in a fresh checkout; but a file that git tracks comes back, because it is a source that was
-// declared by mistake.
+// declared by mistake. A cache always comes back, except the files of it that the command wrote anew.
 //
 // The outputs are moved, not deleted. If they cannot be moved (a mount point, another file system, no
 // permission), the command runs with them in place, and its result is not published.
-import { cpSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, lstatSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
-import { type RelPath, toSystemPath } from '../../core/path.ts';
+import { nameOf, parentOf, type RelPath, toSystemPath } from '../../core/path.ts';
 import { makeFolder } from '../../hermeticity/system/make-folder.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
+import type { OwnedCache } from '../action/owned-caches.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { isTracked } from '../inputs/git-tracked.ts';
 import { withOpenParent } from './open-parent.ts';
+import { putBack } from './put-back.ts';
 import { moveAside } from './restore.ts';
+import type { CacheAside } from './run-records.ts';
 import { Staging } from './staging.ts';
 
 export interface SetAside {
   /** The outputs of an earlier run that were moved. */
   readonly earlier: readonly RelPath[];
+  /** The caches of tools that were moved. */
+  readonly caches: readonly OwnedCache[];
   /** Why an earlier output could not be moved. */
   readonly fault?: string;
   /** An output that was moved and that the command did not make again. */
   missing(): RelPath | undefined;
   /** Records the process group that writes the outputs: a later run ends it if this one is killed. */
   recordWriter(pid: number): void;
-  /** With `putBack`, puts back outputs that the command did not write. Deletes the others. */
-  finish(putBack: boolean): void;
+  /**
+   * With `failed`, puts back outputs that the command did not write, and deletes the others. Returns caches that
+   * could not be put back.
+   */
+  finish(failed: boolean): readonly CacheAside[];
 }
 
 export function setOutputsAside(
   request: RunRequest,
   outputs: readonly RelPath[] = request.outputs,
-  caches: readonly RelPath[] = [],
+  caches: readonly OwnedCache[] = [],
 ): SetAside {
   const { workspace, workingDirectory } = request;
   const isIdle = outputs.length + caches.length + stateAndCheckpointPaths(request).length === 0;
   if (isIdle) return NOTHING_TO_DO;
   const moved = new Map<RelPath, string>();
-  const movedCaches = new Map<RelPath, string>();
   try {
     const folders = { workspace, staging: Staging.create(workspace), copies: new EarlierCopies() };
     const { staging, copies } = folders;
     const faults = outputs.flatMap((path) => moveOutput(path, folders, moved) ?? []);
-    // A cache that cannot be moved stays: if the command reads it, that is a finding.
-    for (const cache of caches) moveOutput(cache, folders, movedCaches);
+    const cachesAside = moveCaches(caches, folders);
     quietly(() => makeFolder(toSystemPath(workspace, workingDirectory)));
     return {
       earlier: [...moved.keys()],
+      caches: caches.filter(({ path }) => cachesAside.some((one) => one.path === path)),
       ...(faults[0] !== undefined && { fault: faults[0] }),
       missing: () => [...moved.keys()].find((path) => !existsAt(workspace, path)),
       recordWriter: (pid) =>
         quietly(() => staging.recordCommand(pid, [...request.outputs, ...stateAndCheckpointPaths(request)])),
-      finish(putBack) {
-        for (const [path, aside] of putBack ? movedCaches : [])
-          quietly(() => bringBack(path, aside, folders));
+      finish(failed) {
         for (const [path, aside] of moved) {
-          if (putBack || isSource(workspace, path)) quietly(() => bringBack(path, aside, folders));
+          if (failed || isSource(workspace, path)) quietly(() => bringBack(path, aside, folders));
         }
+        const lost = cachesAside.filter(
+          ({ path, aside }) => !succeeds(() => putBack(workspace, path, aside)),
+        );
         quietly(() => copies.remove());
-        staging.remove();
+        if (lost.length > 0) staging.abandon();
+        else staging.remove();
+        return lost;
       },
     };
   } catch (error) {
@@ -70,7 +80,13 @@ export function setOutputsAside(
   }
 }
 
-const NOTHING_TO_DO: SetAside = { earlier: [], missing: () => undefined, recordWriter() {}, finish() {} };
+const NOTHING_TO_DO: SetAside = {
+  earlier: [],
+  caches: [],
+  missing: () => undefined,
+  recordWriter() {},
+  finish: () => [],
+};
 
 interface Folders {
   readonly workspace: string;
@@ -88,6 +104,26 @@ function moveOutput(path: RelPath, folders: Folders, moved: Map<RelPath, string>
     return existsAt(workspace, path) ? notSetAside(path, error) : undefined;
   }
 }
+
+/**
+ * Records each before it moves. A cache that cannot be moved stays: it is then an ordinary file. Not hidden in
+ * a temporary folder: a cache may be large, and a copy could be lost with this process.
+ */
+function moveCaches(caches: readonly OwnedCache[], { workspace, staging }: Folders): CacheAside[] {
+  if (caches.length === 0) return [];
+  const planned = caches.map(({ path }) => ({ path, aside: staging.next() }));
+  staging.recordCaches(planned);
+  const moved = planned.filter(({ path, aside }) =>
+    succeeds(() => moveAside(workspace, path, staging, aside)),
+  );
+  // A folder that held nothing else goes too, as in a fresh checkout; it comes back with the cache.
+  for (const { path } of moved)
+    if (nameOf(parentOf(path)) === HOLDER) quietly(() => rmdirSync(toSystemPath(workspace, parentOf(path))));
+  return moved;
+}
+
+/** In node_modules. */
+const HOLDER = '.cache';
 
 function hide(path: RelPath, aside: string, { workspace, copies }: Folders): string {
   try {
@@ -125,11 +161,17 @@ function isSource(workspace: string, path: RelPath): boolean {
   return !existsAt(workspace, path) && isTracked(workspace, path) !== false;
 }
 
+/** What fails is not told: the command's own outcome counts. */
 function quietly(work: () => void): void {
+  succeeds(work);
+}
+
+function succeeds(work: () => void): boolean {
   try {
     work();
+    return true;
   } catch {
-    // The command's own outcome counts.
+    return false;
   }
 }
 

@@ -14,7 +14,13 @@ import type { RelPath } from '../../core/path.ts';
 import { makeFolder } from '../../hermeticity/system/make-folder.ts';
 import { identityText, ownIdentity } from '../../hermeticity/system/process-identity.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';
-import { cleanUpKilledRuns, type OwnRecord, recordCommand, recordRun } from './run-records.ts';
+import {
+  type CacheAside,
+  cleanUpKilledRuns,
+  type OwnRecord,
+  recordCommand,
+  recordRun,
+} from './run-records.ts';
 
 const ATTEMPTS = 1000;
 const GROUP_MAY_WRITE = 0o020;
@@ -35,13 +41,15 @@ interface SharedFolder {
   readonly record: OwnRecord | undefined;
   count: number;
   users: number;
+  /** A cache of a tool could not be put back and still lies there. */
+  isAbandoned: boolean;
 }
 
 export class Staging {
   readonly #home: string;
   readonly #shared: SharedFolder;
   readonly #own: string[] = [];
-  readonly #commands: OwnRecord[] = [];
+  readonly #records: OwnRecord[] = [];
 
   private constructor(home: string, folder: SharedFolder) {
     this.#home = home;
@@ -78,18 +86,35 @@ export class Staging {
 
   /** Records which process group writes which outputs. */
   recordCommand(pid: number, outputs: readonly RelPath[]): void {
-    const record = recordCommand(pid, this.#shared.workspace, outputs);
-    if (record) this.#commands.push(record);
+    this.#keep(recordCommand(pid, this.#shared.workspace, outputs));
+  }
+
+  /** Records where caches of tools will lie, so that they come back also if this process is killed. */
+  recordCaches(caches: readonly CacheAside[]): void {
+    this.#keep(recordRun({ workspace: this.#shared.workspace, outputs: [], caches }));
+  }
+
+  #keep(record: OwnRecord | undefined): void {
+    if (record) this.#records.push(record);
+  }
+
+  /** Leaves everything in the staging folder, with its records: the next run tries to put the caches back. */
+  abandon(): void {
+    this.#shared.isAbandoned = true;
+    this.#records.length = 0;
+    this.#own.length = 0;
+    this.remove();
   }
 
   /** Deletes everything that was not moved into place. What cannot be deleted stays, which is harmless. */
   remove(): void {
-    for (const record of this.#commands) record.remove();
+    for (const record of this.#records) record.remove();
     if (--this.#shared.users > 0) {
       for (const path of this.#own) removeQuietly(path);
       return;
     }
     if (shared.get(this.#home) === this.#shared) shared.delete(this.#home);
+    if (this.#shared.isAbandoned) return;
     removeQuietly(this.#shared.folder);
     this.#shared.record?.remove();
     for (const home of [this.#shared.home, this.#home]) removeIfEmpty(home);
@@ -108,7 +133,7 @@ function freshShared(workspace: string): SharedFolder {
   const moved = moveBesideWorkspace(workspace, made);
   if (moved) made.record?.remove();
   const used = moved ?? made;
-  const fresh = { workspace, home: dirname(used.folder), ...used, count: 0, users: 0 };
+  const fresh = { workspace, home: dirname(used.folder), ...used, count: 0, users: 0, isAbandoned: false };
   shared.set(inside, fresh);
   return fresh;
 }

@@ -18,7 +18,7 @@ import {
 import { installationOf } from '../../hermeticity/verdict/installation.ts';
 import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
 import { searchPathOf } from '../action/environment.ts';
-import type { RunRequest } from '../action/request.ts';
+import type { CacheOwner } from '../action/owned-caches.ts';
 import { realPathOf } from '../files/real-path.ts';
 import type { Inputs } from '../inputs/inputs.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
@@ -49,7 +49,7 @@ export function isAbove(root: string): boolean {
 
 /** The part of an action that determines its roots. */
 export interface ActionPaths {
-  readonly request: Pick<RunRequest, 'workspace' | 'outputs'>;
+  readonly request: CacheOwner;
   readonly tools: readonly Tool[];
   readonly environment: KeyedAction['environment'];
   readonly inputs?: Pick<Inputs, 'links'>;

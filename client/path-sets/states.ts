@@ -17,9 +17,12 @@ import {
   absPath,
   inside,
   isAtOrBelow,
+  relativeIn,
   toBytes,
 } from '../../hermeticity/system/absolute-path.ts';
+import { OwnedCaches } from '../action/owned-caches.ts';
 import type { FileDigests } from '../files/file-digest.ts';
+import { isTracked } from '../inputs/git-tracked.ts';
 import { LOADER_CACHE_FILE, type LoaderCache, loaderCache } from './loader-cache.ts';
 import { isSteady, Machine } from './machine.ts';
 import { folderOfPattern, isPattern, matches, nameOfPattern, rootOfPattern } from './name-patterns.ts';
@@ -41,6 +44,8 @@ export class States {
   readonly #outputs: ReadonlySet<AbsPath>;
 
   readonly #workspace: AbsPath;
+  readonly #caches: OwnedCaches;
+  readonly #tracked = new Map<RelPath, boolean>();
   readonly #systemFiles: SystemFileMemo | undefined;
   /** Set when the first library is looked up. */
   #loaderCache: { readonly found: LoaderCache | undefined } | undefined;
@@ -48,6 +53,7 @@ export class States {
   /** `systemFiles`: answers paths outside the workspace from an earlier lookup of this process. */
   constructor(action: ActionPaths, digests: FileDigests, systemFiles?: SystemFileMemo) {
     this.#workspace = absPath(action.request.workspace);
+    this.#caches = new OwnedCaches(action.request);
     this.#systemFiles = systemFiles;
     this.roots = new Roots(action, systemFiles);
     this.machine = new Machine(action.request.workspace, () => this.roots.sourceTrees());
@@ -80,6 +86,7 @@ export class States {
 
   #stateNow(seen: ObservedPath): string {
     const path = this.roots.resolve(seen);
+    if (path !== undefined && this.hides(path)) return ABSENT;
     return path === undefined ? 'no such root' : this.#memoized(path, seen.names ? seen.without : undefined);
   }
 
@@ -94,11 +101,25 @@ export class States {
     if (isAbove(seen.root)) return this.#above(seen);
     const path = this.roots.resolve(seen);
     if (path === undefined) return 'no such root';
+    if (this.hides(path)) return ABSENT;
     if (isRecordedAbsent(seen)) return isThere(path) ? 'there' : ABSENT;
     const state = this.privatePaths.isPrivate(path)
       ? this.#withoutContent(path)
       : this.#read(path, { without: seen.names ? seen.without : undefined, onChunk });
     return state === seen.left ? ABSENT : state;
+  }
+
+  /**
+   * Whether the path lies in a cache of the command's own tools, which Assay sets aside: the command never finds
+   * it there. A cache that git tracks is a source, and stays in sight.
+   */
+  hides(path: AbsPath): boolean {
+    const relative = relativeIn(this.#workspace, path);
+    const cache = relative && this.#caches.cacheAround(relative);
+    if (!cache) return false;
+    const known = this.#tracked.get(cache) ?? isTracked(this.#workspace, cache) !== false;
+    this.#tracked.set(cache, known);
+    return !known;
   }
 
   /** Undefined for a path. */
@@ -174,13 +195,16 @@ export class States {
     }
   }
 
-  /** The names in a folder, except outputs, Assay's folder and `without`. */
+  /** The names in a folder, except outputs, Assay's folder, caches that are set aside, and `without`. */
   names(folder: AbsPath, without: readonly string[]): string[] {
     const own = new Set([ASSAY_FOLDER, ...without]);
     return readdirSync(toBytes(folder), { encoding: 'buffer' })
       .map(nameFromBytes)
       .filter((name) => !own.has(name))
-      .filter((name) => !this.#outputs.has(inside(folder, childOf(ROOT, name))))
+      .filter((name) => {
+        const path = inside(folder, childOf(ROOT, name));
+        return !this.#outputs.has(path) && !this.hides(path);
+      })
       .sort();
   }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { RelPath } from '../../core/path.ts';
 import { absPath } from '../../hermeticity/system/absolute-path.ts';
 import { actualEnvironment, type ScratchFolders } from '../action/environment.ts';
+import type { OwnedCache } from '../action/owned-caches.ts';
 import type { RunRequest } from '../action/request.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';
 import { RUN } from '../limits.ts';
@@ -12,6 +13,7 @@ import { existsAt, setOutputsAside } from '../outputs/set-aside.ts';
 import type { Launcher } from '../process/launch.ts';
 import { withScratchFolders } from '../process/scratch-folders.ts';
 import { toolVariables } from '../process/tool-variables.ts';
+import type { RunEvent } from '../terminal/events.ts';
 import { sandboxedLauncher, sandboxPath } from '../trace/sandbox.ts';
 import type { Watched } from '../trace/trace.ts';
 import { lackingRights, type MaybeWatched, untraceable, watchedLauncher } from '../trace/watch.ts';
@@ -104,12 +106,13 @@ type LauncherFor<T extends MaybeWatched> = (folders: ScratchFolders) => Launcher
 export async function executeBy<T extends MaybeWatched>(
   launcherFor: LauncherFor<T>,
   action: KeyedAction,
-  context: Pick<RunContext, 'stdout' | 'stderr' | 'now' | 'signal' | 'scratch'>,
+  context: Pick<RunContext, 'stdout' | 'stderr' | 'report' | 'now' | 'signal' | 'scratch'>,
   { unkeyed = () => ({}), overEarlier = false }: Attempt = {},
 ): Promise<T & Execution> {
   const { request, environment } = action;
   const earlier = findEarlierCaches(action);
   const aside = setOutputsAside(request, overEarlier ? [] : request.outputs, earlier.caches);
+  for (const event of cacheEvents(aside.caches)) context.report(event);
   const recorder = new LogRecorder();
   let failed = true;
   try {
@@ -156,9 +159,19 @@ export async function executeBy<T extends MaybeWatched>(
       },
     );
   } finally {
-    aside.finish(failed && !request.cacheFailures);
+    for (const lost of aside.finish(failed && !request.cacheFailures))
+      context.report({ type: 'cache-not-put-back', ...lost });
     earlier.done();
   }
+}
+
+/** One event for each tool. */
+function cacheEvents(caches: readonly OwnedCache[]): RunEvent[] {
+  return [...Map.groupBy(caches, ({ tool }) => tool)].map(([tool, of]) => ({
+    type: 'caches-set-aside',
+    tool,
+    paths: of.map(({ path }) => path),
+  }));
 }
 
 /** An open folder has its name in this process only. A program in it is started by its path from the working directory. */

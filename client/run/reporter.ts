@@ -206,6 +206,10 @@ function wordsFor(event: Warning): string {
       return `starting with ${event.from}`;
     case 'state-not-kept':
       return `its state was not kept: ${event.why}`;
+    case 'caches-set-aside':
+      return `out of sight while ${event.tool} runs, and back afterwards: ${event.paths.join(', ')}`;
+    case 'cache-not-put-back':
+      return `${event.path} could not be put back and lies in ${event.aside}; the next run tries again`;
     case 'waiting':
       return `waiting for another run that makes ${event.output}`;
     case 'old-flag':

@@ -32,6 +32,10 @@ export type RunEvent =
   | { readonly type: 'unsealed'; readonly why: string }
   /** The command starts with the state that an earlier run of the same step left. */
   | { readonly type: 'state-carried'; readonly from: string }
+  /** The caches of a tool are out of sight while the command that runs it runs. */
+  | { readonly type: 'caches-set-aside'; readonly tool: string; readonly paths: readonly RelPath[] }
+  /** A cache that was set aside could not be put back. The next run tries again. */
+  | { readonly type: 'cache-not-put-back'; readonly path: RelPath; readonly aside: string }
   /** The state of this run could not be stored. The next run starts with an older one. */
   | { readonly type: 'state-not-kept'; readonly why: string }
   /** Another run holds the lock of the same output. */

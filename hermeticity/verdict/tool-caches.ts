@@ -2,8 +2,8 @@
 // input or output. docs/TOOL-CACHES.md lists them with reasons.
 //
 // What an action writes there is no finding, and neither is what it reads back. A file that was there before
-// the action is an ordinary one: reading it is a finding. The client moves such files away before the action
-// starts (client/outputs/earlier-caches.ts), so that few actions meet one.
+// the action is an ordinary one: reading it is a finding. The client moves a cache away before an action that
+// runs the tool which owns it (client/outputs/earlier-caches.ts), so that few actions meet one.
 import type { RelPath } from '../../core/path.ts';
 
 /** In any folder. */

@@ -1,10 +1,16 @@
-// Caches that tools leave in the tree: they influence no result, are no findings, and come back after a
-// failure.
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
+// Caches that tools leave in the tree: they influence no result of their tool, are no findings, and are never
+// lost.
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Workshop } from '../../rig/assay.ts';
+import { OwnedCaches } from '../../../client/action/owned-caches.ts';
+import { assayFolder } from '../../../client/outputs/staging.ts';
+import { parseRelPath, ROOT } from '../../../core/path.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
+
+const REQUEST = { workingDirectory: ROOT, outputs: [] };
 
 let shop: Workshop;
 beforeEach(() => {
@@ -14,49 +20,138 @@ beforeEach(() => {
 afterEach(() => shop.remove());
 
 const read = (path: string) => readFileSync(join(shop.workspace, path), 'utf8');
-const run = (script: string, ...flags: string[]) =>
-  shop.run([...flags, '--input', 'in.txt', '--output', 'out', '--', 'sh', '-c', script]);
+const declared = (...flags: string[]) => [...flags, '--input', 'in.txt', '--output', 'out', '--'];
+const run = (script: string, ...flags: string[]) => shop.run([...declared(...flags), 'sh', '-c', script]);
 
 describe.each([
-  '.eslintcache',
-  '.pytest_cache/v/cache/lastfailed',
-  '.benchmarks/0001.json',
-  'tsconfig.tsbuildinfo',
-  'node_modules/.cache/webpack/0.pack',
-])('%s', (cache) => {
+  ['eslint', '.eslintcache'],
+  ['pytest', '.pytest_cache/v/cache/lastfailed'],
+  ['pytest', '.benchmarks/0001.json'],
+  ['tsc', 'tsconfig.tsbuildinfo'],
+  ['webpack', 'node_modules/.cache/webpack/0.pack'],
+  ['vitest', 'node_modules/.vitest-cache/0'],
+])('%s: %s', (tool, cache) => {
   const USES = `cat in.txt > out; cat ${cache} >> out 2>/dev/null; mkdir -p $(dirname ${cache}); echo new > ${cache}`;
+  const runTool = (script: string, ...flags: string[]) => {
+    shop.script(`bin/${tool}`, 'set +e', script);
+    return shop.run([...declared('--input', `bin/${tool}`, ...flags), `bin/${tool}`]);
+  };
 
-  test('of an earlier run is out of sight, and a new one is no finding', async () => {
+  test('of an earlier run is out of sight of its tool, and a new one is no finding', async () => {
     shop.write(cache, 'old\n');
-    const ran = await run(USES);
+    const ran = await runTool(USES);
     expect(ran.summary).toMatchObject({ published: true });
     expect(ran.summary.findings?.filter(({ path }) => path !== 'node_modules') ?? []).toEqual([]);
+    expect(ran.summary.warnings.join()).toContain(`out of sight while ${tool} runs`);
     expect(read('out')).toBe('input\n');
     expect(read(cache)).toBe('new\n');
-    expect((await run(USES)).summary.outcome).toBe('hit-local');
+    expect((await runTool(USES)).summary.outcome).toBe('hit-local');
   });
 
-  test('comes back if the command fails', async () => {
+  test('comes back if its tool did not write it, after success and after a failure', async () => {
     shop.write(cache, 'old\n');
-    expect((await run('exit 7')).code).toBe(7);
+    const { mtimeMs } = statSync(join(shop.workspace, cache));
+    for (const [script, code] of [
+      [': > out', 0],
+      ['exit 7', 7],
+    ] as const) {
+      expect((await runTool(script)).code).toBe(code);
+      expect(read(cache)).toBe('old\n');
+      expect(statSync(join(shop.workspace, cache)).mtimeMs).toBe(mtimeMs);
+    }
+    expect((await runTool(': > out')).summary.outcome).toBe('hit-local');
+  });
+
+  test('is a file like any other to another command', async () => {
+    shop.write(cache, 'old\n');
+    const ran = await run(`cat in.txt ${cache} > out`);
+    expect(ran.summary).toMatchObject({ published: true, status: 'observed' });
+    expect(read('out')).toBe('input\nold\n');
     expect(read(cache)).toBe('old\n');
+    shop.write(cache, 'newer\n');
+    expect((await run(`cat in.txt ${cache} > out`)).summary.outcome).toBe('miss');
+    expect(read('out')).toBe('input\nnewer\n');
   });
 
   test('that git tracks is a source: it stays, and reading it is observed', async () => {
     shop.write(cache, 'source\n');
     execFileSync('git', ['init', '-q'], { cwd: shop.workspace });
     execFileSync('git', ['add', '-f', cache], { cwd: shop.workspace });
-    const ran = await run(`cat in.txt ${cache} > out`);
+    const ran = await runTool(`cat in.txt ${cache} > out`);
     expect(ran.summary).toMatchObject({ published: true, status: 'observed' });
     expect(read('out')).toBe('input\nsource\n');
   });
 
   test('that is declared stays where it is', async () => {
     shop.write(cache, 'declared\n');
-    const ran = await run(`cat in.txt ${cache} > out`, '--input', cache, '--include-ignored');
+    const ran = await runTool(`cat in.txt ${cache} > out`, '--input', cache, '--include-ignored');
     expect(ran.summary).toMatchObject({ published: true, status: 'declared' });
     expect(read('out')).toBe('input\ndeclared\n');
   });
+});
+
+test('no step takes away what nobody declared in node_modules/.cache', async () => {
+  shop.write('node_modules/.cache/browsers/chrome', 'a browser\n');
+  shop.write('node_modules/.cache/webpack/0.pack', 'a pack\n');
+  shop.write('app.tsbuildinfo', 'of an editor\n');
+  const ran = await run('cat node_modules/.cache/browsers/chrome > out');
+  expect(ran.code, ran.stderr).toBe(0);
+  shop.script('bin/webpack', 'cat node_modules/.cache/browsers/chrome > out');
+  expect((await shop.run([...declared('--input', 'bin/webpack'), 'bin/webpack'])).code).toBe(0);
+  expect(read('out')).toBe('a browser\n');
+  expect(read('node_modules/.cache/browsers/chrome')).toBe('a browser\n');
+  expect(read('node_modules/.cache/webpack/0.pack')).toBe('a pack\n');
+  expect(read('app.tsbuildinfo')).toBe('of an editor\n');
+});
+
+test.each<[string, [string, ...string[]]]>([
+  ['npx', ['npx', '--no-install', 'eslint']],
+  ['a shell line', ['sh', '-ec', 'true && FORCE=1 eslint .']],
+  ['a script of package.json', ['npm', 'run', '--silent', 'lint']],
+  ['a module of Python', ['python3', '-m', 'pytest', '-q']],
+  ['its file', ['node', 'node_modules/eslint/bin/eslint.js', '--cache']],
+])('a tool is known behind %s', (_, command) => {
+  shop.write('package.json', JSON.stringify({ scripts: { lint: 'npm run lint:js', 'lint:js': 'eslint .' } }));
+  const caches = new OwnedCaches({ ...REQUEST, workspace: shop.workspace, command });
+  expect(caches.has(parseRelPath(command.includes('pytest') ? '.pytest_cache/v' : '.eslintcache'))).toBe(
+    true,
+  );
+});
+
+test.each<[string, [string, ...string[]]]>([
+  ['an argument', ['cat', 'eslint']],
+  ['an argument of a script', ['node', 'build.js', 'eslint']],
+  ['another cache', ['eslint', '.']],
+])('%s gives a command no tool’s cache', (_, command) => {
+  const caches = new OwnedCaches({ ...REQUEST, workspace: shop.workspace, command });
+  expect(caches.has(parseRelPath(command[0] === 'eslint' ? 'a.tsbuildinfo' : '.eslintcache'))).toBe(false);
+});
+
+test('a killed run’s caches are back after the next run of the tool', async () => {
+  shop.write('.pytest_cache/v/cache/lastfailed', 'old\n');
+  shop.script(
+    'bin/pytest',
+    'mkdir -p .pytest_cache; echo new > .pytest_cache/README.md; : > began',
+    'sleep 60',
+  );
+  const flags = ['--input', 'in.txt', '--', 'bin/pytest'];
+  const run = spawn(FORMS[DEFAULT_FORM][0], [...FORMS[DEFAULT_FORM].slice(1), 'run', ...flags], {
+    cwd: shop.workspace,
+    env: { ...baseEnvironment(), ASSAY_STORE: shop.store },
+  });
+  await expect.poll(() => shop.has('began'), { timeout: 20_000 }).toBe(true);
+  expect(shop.has('.pytest_cache/v')).toBe(false);
+  const ended = once(run, 'exit');
+  run.kill('SIGKILL');
+  await ended;
+  shop.script('bin/pytest', 'test ! -e .pytest_cache');
+  expect((await shop.run(flags)).code).toBe(0);
+  expect(read('.pytest_cache/v/cache/lastfailed')).toBe('old\n');
+  expect(read('.pytest_cache/README.md')).toBe('new\n');
+  expect([shop.workspace, shop.folder].map((folder) => existsSync(assayFolder(folder)))).toEqual([
+    false,
+    false,
+  ]);
 });
 
 test('a cache in another folder that a command reads and changes is no base for a result', async () => {
@@ -68,13 +163,14 @@ test('a cache in another folder that a command reads and changes is no base for 
 
 test('a step does not take away the cache of a step that runs in the same folder', async () => {
   const until = (file: string) => `while [ ! -e ${file} ]; do sleep 0.05; done`;
+  shop.script('bin/eslint', ': > started; : > b');
   const steps = {
     slow: {
       command: `echo mine > .eslintcache; : > ready; ${until('started')}; cat .eslintcache > a`,
       outputs: ['a'],
     },
     ready: { command: until('ready'), cache: false },
-    second: { command: ': > started; : > b', outputs: ['b'], dependsOn: ['ready'] },
+    second: { command: 'bin/eslint', outputs: ['b'], dependsOn: ['ready'] },
   };
   const all = Object.entries(steps).map(([name, step]) => [name, { inputs: ['in.txt'], ...step }]);
   shop.write('assay.json', JSON.stringify({ steps: Object.fromEntries(all) }));
@@ -121,16 +217,20 @@ describe('Python', () => {
   });
 });
 
-test('cargo’s folder is set aside if an output lies in it', async () => {
+test('cargo’s folder is set aside if an output lies in it, and the rest of it comes back', async () => {
   shop.write('Cargo.toml', '');
   shop.write('target/debug/deps/old.rlib', 'old');
-  mkdirSync(join(shop.workspace, 'target/debug/build'), { recursive: true });
-  const flags = ['--input', 'Cargo.toml', '--output', 'target/debug/app', '--'];
-  const script =
-    'ls target 2>/dev/null; mkdir -p target/debug/deps; echo lib > target/debug/deps/new.rlib; echo app > target/debug/app';
-  const ran = await shop.run([...flags, 'sh', '-c', script]);
+  shop.write('target/release/app', 'of a person');
+  shop.script(
+    'bin/cargo',
+    'ls target 2>/dev/null || true',
+    'mkdir -p target/debug/deps; echo lib > target/debug/deps/new.rlib; echo app > target/debug/app',
+  );
+  const flags = ['--input', 'Cargo.toml', '--input', 'bin/cargo', '--output', 'target/debug/app', '--'];
+  const ran = await shop.run([...flags, 'bin/cargo']);
   expect(ran.stdout).toBe('');
   expect(ran.summary).toMatchObject({ published: true, status: 'declared' });
-  expect(existsSync(join(shop.workspace, 'target/debug/deps/old.rlib'))).toBe(false);
-  expect(existsSync(join(shop.workspace, 'target/debug/deps/new.rlib'))).toBe(true);
+  expect(read('target/debug/deps/old.rlib')).toBe('old');
+  expect(read('target/debug/deps/new.rlib')).toBe('lib\n');
+  expect(read('target/release/app')).toBe('of a person');
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { States } from '../../../client/path-sets/states.ts';
 import { digestOf } from '../../../core/digest.ts';
+import { ROOT } from '../../../core/path.ts';
 import { Workshop } from '../../rig/assay.ts';
 
 let shop: Workshop;
@@ -93,7 +94,14 @@ describe('the state of a path above the workspace', () => {
 
   function statesIn(workspace: string): States {
     const digests = { digest: () => digestOf(Buffer.from('x')) };
-    return new States({ request: { workspace, outputs: [] }, tools: [], environment: [] }, digests);
+    return new States(
+      {
+        request: { workspace, workingDirectory: ROOT, command: ['true'], outputs: [] },
+        tools: [],
+        environment: [],
+      },
+      digests,
+    );
   }
 
   test('lists every folder above that has the name', () => {

@@ -9,6 +9,7 @@ import { ForeignStates } from '../../../client/path-sets/foreign-states.ts';
 import { States } from '../../../client/path-sets/states.ts';
 import { SystemFileMemo } from '../../../client/path-sets/system-file-memo.ts';
 import { digestOf } from '../../../core/digest.ts';
+import { ROOT } from '../../../core/path.ts';
 import { encodePathSet, type ObservedPath, type PathSet } from '../../../core/path-set.ts';
 import { Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
@@ -34,7 +35,12 @@ function foreign(now: () => number = () => 0, systemFiles?: SystemFileMemo): For
       return digestFile(locate(), onRead).digest;
     },
   };
-  const request = { workspace: shop.workspace, outputs: [] };
+  const request = {
+    workspace: shop.workspace,
+    workingDirectory: ROOT,
+    command: ['true'] as const,
+    outputs: [],
+  };
   const environment = [{ name: 'PATH', value: '/srv/tools/bin:/usr/bin' }];
   return new ForeignStates(
     new States({ request, tools: [], environment }, digests, systemFiles),

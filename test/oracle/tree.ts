@@ -1,0 +1,53 @@
+// The files of a folder as lines, for comparing two folders that lie at different paths.
+// The folder's own path reads `/workspace` in contents and links, as in the log that Assay stores.
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** By path: type, executable bit, and content or target. */
+export type Tree = ReadonlyMap<string, string>;
+
+export function treeOf(folder: string, isSkipped: (path: string) => boolean, own = folder): Tree {
+  const tree = new Map<string, string>();
+  const visit = (below: string): void => {
+    for (const name of readdirSync(join(folder, below)).sort()) {
+      const path = join(below, name);
+      if (isSkipped(path)) continue;
+      const stats = lstatSync(join(folder, path));
+      if (stats.isDirectory()) {
+        tree.set(path, 'folder');
+        visit(path);
+      } else if (stats.isSymbolicLink()) {
+        tree.set(path, `link to ${withoutPath(readlinkSync(join(folder, path)), own)}`);
+      } else {
+        const text = withoutPath(readFileSync(join(folder, path), 'latin1'), own);
+        tree.set(path, `${stats.mode & 0o100 ? 'executable' : 'file'} ${JSON.stringify(text)}`);
+      }
+    }
+  };
+  visit('');
+  return tree;
+}
+
+/** Without those of the folders that hold nothing; the nearest come first. */
+export function withoutEmpty(tree: Tree, folders: readonly string[]): Tree {
+  const left = new Map(tree);
+  for (const folder of folders)
+    if (![...left.keys()].some((path) => path.startsWith(`${folder}/`))) left.delete(folder);
+  return left;
+}
+
+export function withoutPath(text: string, folder: string): string {
+  return text.replaceAll(folder, '/workspace');
+}
+
+/** What differs, one line each, with the content of both. */
+export function treeDifferences(expected: Tree, got: Tree): string[] {
+  const paths = [...new Set([...expected.keys(), ...got.keys()])].sort();
+  return paths
+    .filter((path) => expected.get(path) !== got.get(path))
+    .map((path) => `${path}: expected ${brief(expected.get(path))}, got ${brief(got.get(path))}`);
+}
+
+function brief(text = 'nothing'): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}

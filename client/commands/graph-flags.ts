@@ -12,7 +12,7 @@ export const GRAPH_FLAGS = {
     type: 'string',
     optionalValue: true,
     value: 'REF',
-    text: 'only steps that changes since REF affect, by git (default: since the branch left the main branch)',
+    text: 'only steps that changes since REF may affect, by git (default: since the branch left the main branch). A step is left out only if a stored result holds and its command saw no changed path',
   },
   jobs: {
     type: 'string',

@@ -3,6 +3,7 @@ import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
 import { exitCodeOfSignal } from '../../hermeticity/system/exit-status.ts';
+import type { Step } from '../config/step.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
@@ -10,7 +11,7 @@ import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { type Graph, graphOf } from './graph.ts';
 import { type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
 import { select } from './selection.ts';
-import { openSession } from './session.ts';
+import { cacheOptionsOf, openSession } from './session.ts';
 import type { WatchedPaths } from './watched-paths.ts';
 
 export async function runSteps(args: readonly string[], table: FlagTable): Promise<number> {
@@ -41,13 +42,8 @@ async function selectGraph(flags: ParsedFlags): Promise<SelectedGraph> {
   const wanted = select({ names, packages: flags.all('package'), folder }, steps);
   const ref = flags.text('affected');
   if (ref === undefined) return { workspace, graph: graphOf(wanted, steps) };
-  const [{ affectedBy }, { readSeenPaths }] = await Promise.all([
-    import('./affected.ts'),
-    import('./seen-paths.ts'),
-  ]);
-  const change = { root, steps, caller: process.env };
-  const seen = await readSeenPaths(store, change);
-  const reached = affectedBy(ref, { ...change, seen });
+  const { order } = graphOf(wanted, steps);
+  const reached = await affectedSteps(ref, workspace, order, flags);
   return {
     workspace,
     graph: graphOf(
@@ -55,6 +51,28 @@ async function selectGraph(flags: ParsedFlags): Promise<SelectedGraph> {
       steps,
     ),
   };
+}
+
+async function affectedSteps(
+  ref: string,
+  workspace: OpenedWorkspace,
+  asked: readonly Step[],
+  flags: ParsedFlags,
+): Promise<ReadonlySet<string>> {
+  const [{ affectedBy }, { knownReads }, { openStepRunner }] = await Promise.all([
+    import('./affected.ts'),
+    import('./known-reads.ts'),
+    import('./step-runner.ts'),
+  ]);
+  const { steps, root } = workspace;
+  const caller = { ...process.env };
+  const runner = openStepRunner({ ...cacheOptionsOf(flags, workspace, caller), report() {} });
+  try {
+    const change = { root, steps, caller };
+    return await affectedBy(ref, change, asked, (step) => knownReads(step, change, runner.cache));
+  } finally {
+    await runner.close();
+  }
 }
 
 function missingName({ steps }: OpenedWorkspace): Error {

@@ -20,11 +20,11 @@ export type SeenPaths = ReadonlyMap<string, PathSet>;
 /** How many earlier keys of a step are tried. */
 const KEYS = 10;
 
-/** For the steps `asked`, or all. Without a usable store the answer is empty. */
+/** For the steps `asked`. Without a usable store the answer is empty. */
 export async function readSeenPaths(
   folder: string,
   change: Omit<ReachContext, 'seen'>,
-  asked: Iterable<Step> = change.steps.values(),
+  asked: Iterable<Step>,
 ): Promise<SeenPaths> {
   const seen = new Map<string, PathSet>();
   const entries = historyOf(folder).entries();

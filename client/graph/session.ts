@@ -1,6 +1,7 @@
 // A graph run's resources, opened from the flags: caches, view and up-to-date state. `close` releases them.
 import { expectLongRun } from '../../core/bun.ts';
 import { type ParsedFlags, parseNumber } from '../../core/cli/command.ts';
+import type { Variables } from '../action/environment.ts';
 import { appendRun, graphRunsFile } from '../history/graph-runs.ts';
 import { GRAPH } from '../limits.ts';
 import { hasOutbox } from '../local-store/outbox.ts';
@@ -34,16 +35,11 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
   const caller = { ...process.env }; // each access to process.env is a system call
   const jobs = jobsFrom(flags.text('jobs'));
   const view = openView(flags, caller);
-  const remote = flags.text('remote') ?? caller.ASSAY_REMOTE;
-  const store = storeFolder(flags.text('store'), caller);
   const cacheOptions: CacheOptions = {
-    storeFolder: store,
-    workspace: workspace.root,
-    remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
-    token: caller.ASSAY_TOKEN,
-    now: Date.now,
+    ...cacheOptionsOf(flags, workspace, caller),
     report: (event) => view.warn(event),
   };
+  const { storeFolder: store } = cacheOptions;
   let runner: Promise<StepRunner> | undefined;
   const events = new RunRecorder(Date.now);
   const recorder = new StateRecorder({
@@ -112,6 +108,21 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
       return summary;
     },
     close: async () => (await runner)?.close(),
+  };
+}
+
+export function cacheOptionsOf(
+  flags: ParsedFlags,
+  workspace: OpenedWorkspace,
+  caller: Variables,
+): Omit<CacheOptions, 'report'> {
+  const remote = flags.text('remote') ?? caller.ASSAY_REMOTE;
+  return {
+    storeFolder: storeFolder(flags.text('store'), caller),
+    workspace: workspace.root,
+    remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
+    token: caller.ASSAY_TOKEN,
+    now: Date.now,
   };
 }
 

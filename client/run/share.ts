@@ -145,7 +145,8 @@ class RemoteSets {
   }
 }
 
-function toCompareWith(remote: Remote): RemoteLists {
+/** The lists of a remote, for a caller that does not want the results. */
+export function toCompareWith(remote: Remote): RemoteLists {
   return {
     listPathSets: (action) => remote.listPathSets(action, 'compare'),
     findResult: (action, candidates, afterPrediction) =>

@@ -4,10 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { loadWorkspace } from '../../../client/config/workspace.ts';
-import { affectedBy } from '../../../client/graph/affected.ts';
-import { readSeenPaths } from '../../../client/graph/seen-paths.ts';
 import { Workshop } from '../../rig/assay.ts';
+import { ServerProcess } from '../../rig/server.ts';
 
 const reading = (inputs: readonly string[]) => ({ command: 'true', inputs });
 
@@ -47,11 +45,9 @@ function commitAll(folder: string): void {
 }
 
 const path = (name: string) => join(shop.workspace, name);
+const withTools = () => ({ PATH: `${path('bin')}:${process.env.PATH}` });
 const affected = (ref = 'main') =>
-  shop.assay(['run', '--dry-run', '--json', `--affected=${ref}`], {
-    form: 'bundle',
-    env: { PATH: `${path('bin')}:${process.env.PATH}` },
-  });
+  shop.assay(['run', '--dry-run', '--json', `--affected=${ref}`], { env: withTools() });
 
 async function reached(): Promise<string[]> {
   const { stdout } = await affected();
@@ -61,22 +57,22 @@ async function reached(): Promise<string[]> {
 
 test.each<[string, () => void, string[]]>([
   ['nothing', () => {}, []],
-  ['the program of a command', () => shop.script('tools/build', 'false'), ['program', 'observed']],
-  ['a removed program', () => rmSync(path('tools/build')), ['program', 'observed']],
-  ['a tool on PATH', () => shop.script('bin/found', 'false'), ['tool', 'observed']],
-  ['a submodule’s file', () => writeFileSync(path('module/file'), 'two'), ['module', 'observed']],
+  ['the program of a command', () => shop.script('tools/build', 'false'), ['program']],
+  ['a removed program', () => rmSync(path('tools/build')), ['program']],
+  ['a tool on PATH', () => shop.script('bin/found', 'false'), ['tool']],
+  ['a submodule’s file', () => writeFileSync(path('module/file'), 'two'), ['module']],
   [
     'a submodule’s commit',
     () => {
       writeFileSync(path('module/file'), 'two');
       commitAll(path('module'));
     },
-    ['module', 'observed'],
+    ['module'],
   ],
   [
     'a nested repository that is not a submodule',
     () => cpSync(join(shop.folder, 'module'), path('src/inner'), { recursive: true }),
-    ['source', 'observed'],
+    ['source'],
   ],
   [
     'an input that only this clone ignores',
@@ -85,26 +81,21 @@ test.each<[string, () => void, string[]]>([
       writeFileSync(path('.git/info/exclude'), 'local\n');
       shop.write('src/local', '');
     },
-    ['source', 'observed'],
+    ['source'],
   ],
-  ['a .gitignore', () => shop.write('src/.gitignore', 'b\n'), ['source', 'observed']],
+  ['a .gitignore', () => shop.write('src/.gitignore', 'b\n'), ['source']],
   [
     'the lock file of packages',
     () => shop.write('package-lock.json', '{}'),
     ['program', 'tool', 'source', 'module', 'observed'],
   ],
 ])('--affected selects the steps that depend on a change: %s', async (_, change, steps) => {
+  await shop.assay(['run', 'program', 'tool', 'source', 'module', 'observed'], { env: withTools() });
   change();
   expect(await reached()).toEqual(steps);
 });
 
 describe('--affected selects a step by its undeclared accesses:', () => {
-  const reachedBySight = async () => {
-    const { root, steps } = await loadWorkspace(shop.workspace);
-    const change = { root, steps, caller: process.env };
-    const seen = await readSeenPaths(shop.store, change);
-    return [...affectedBy('main', { ...change, seen })];
-  };
   const undeclared = (command: string) => {
     shop.write('assay.json', JSON.stringify({ steps: { undeclared: { command, inputs: ['src/a'] } } }));
     commitAll(shop.workspace);
@@ -116,13 +107,13 @@ describe('--affected selects a step by its undeclared accesses:', () => {
     ['a file that was missing', 'cat src/c || true', () => shop.write('src/c', '')],
     ['a folder that was missing', 'cat new/c || true', () => shop.write('new/c', '')],
     ['a folder that it lists', 'ls src', () => shop.write('src/c', '')],
+    ['a folder in one that it lists', 'ls', () => shop.write('new/c', '')],
   ])('%s', async (_, command, change) => {
     await undeclared(command);
-    expect(await reachedBySight()).toEqual([]);
+    shop.write('folder/unrelated', '');
+    expect(await reached()).toEqual([]);
     change();
-    expect(await reachedBySight()).toEqual(['undeclared']);
-    const { stdout } = await shop.assay(['run', '--affected=main', '--dry-run']);
-    expect(stdout).toMatch(/^undeclared {2}miss/);
+    expect(await reached()).toEqual(['undeclared']);
   });
 
   test('a file, even if the last run failed and reported no accesses', async () => {
@@ -131,12 +122,83 @@ describe('--affected selects a step by its undeclared accesses:', () => {
     expect(await shop.assay(['run', 'undeclared'])).toMatchObject({ code: 1 });
     git(shop.workspace, 'checkout', '-q', 'src/a');
     shop.write('src/b', 'two');
-    expect(await reachedBySight()).toEqual(['undeclared']);
+    expect(await reached()).toEqual(['undeclared']);
   });
 
-  test('none for a step that never ran', async () => {
+  test('a file that it did not read when it last ran here', async () => {
+    await undeclared('cat $(cat src/a)');
+    shop.write('src/a', 'src/b');
+    commitAll(shop.workspace);
     shop.write('src/b', 'two');
-    expect(await reachedBySight()).toEqual(['source', 'observed']);
+    expect(await reached()).toEqual(['undeclared']);
+  });
+
+  test('any, if the command was not watched', async () => {
+    await undeclared('cat src/b');
+    rmSync(shop.store, { recursive: true });
+    await shop.assay(['run', '--hermetic=off', 'undeclared']);
+    shop.write('src/b', 'two');
+    expect(await reached()).toEqual(['undeclared']);
+  });
+});
+
+describe('on a fresh runner', () => {
+  let server: ServerProcess;
+  beforeEach(async () => {
+    server = await ServerProcess.start(join(shop.folder, 'server'));
+    const steps = {
+      build: { command: 'cat src/a src/b >out', inputs: ['src/a'], outputs: ['out'] },
+      test: { command: 'cat out', inputs: ['out'], dependsOn: ['build'] },
+      alone: { command: 'cat folder/.keep', inputs: ['src/a'] },
+    };
+    shop.write('assay.json', JSON.stringify({ steps }));
+    shop.write('.gitignore', 'out\n');
+    commitAll(shop.workspace);
+    const ran = await shop.assay(['run', 'test', 'alone'], { env: { ASSAY_REMOTE: server.url } });
+    expect(ran).toMatchObject({ code: 0 });
+  });
+  afterEach(() => server.kill());
+
+  /** In a clone with an empty store. */
+  async function stepsOf(change: (clone: string) => void, env: Readonly<Record<string, string>> = {}) {
+    const clone = join(shop.folder, 'clone');
+    git(shop.folder, 'clone', '-q', shop.workspace, clone);
+    change(clone);
+    const { stdout } = await shop.assay(['run', '--dry-run', '--json', '--affected=origin/main'], {
+      cwd: clone,
+      env: { ASSAY_STORE: join(shop.folder, 'fresh'), ...env },
+    });
+    const lines = stdout.split('\n').filter((line) => line !== '');
+    return lines.map((line): string => JSON.parse(line).step);
+  }
+  const undeclared = (clone: string) => writeFileSync(join(clone, 'src/b'), 'two');
+  const unrelated = (clone: string) => writeFileSync(join(clone, 'package-info'), '');
+
+  test('a step whose reads nobody knows is affected by every change', async () => {
+    expect(await stepsOf(undeclared)).toEqual(['build', 'test', 'alone']);
+  });
+
+  test('without a change nothing is', async () => {
+    expect(await stepsOf(() => {})).toEqual([]);
+  });
+
+  test('the server knows the reads of a step whose declared inputs are there', async () => {
+    const env = { ASSAY_REMOTE: server.url };
+    expect(await stepsOf(undeclared, env)).toEqual(['build', 'test']);
+    rmSync(join(shop.folder, 'clone'), { recursive: true });
+    // The output of `build` is not there, so `test` has no key yet.
+    expect(await stepsOf(unrelated, env)).toEqual(['build', 'test']);
+  });
+
+  test('the run says what it ran, and fails if the step does', async () => {
+    const clone = join(shop.folder, 'clone');
+    git(shop.folder, 'clone', '-q', shop.workspace, clone);
+    rmSync(join(clone, 'src/b'));
+    const ran = await shop.assay(['run', '--affected=origin/main', 'build'], {
+      cwd: clone,
+      env: { ASSAY_STORE: join(shop.folder, 'fresh'), ASSAY_REMOTE: server.url },
+    });
+    expect(ran).toMatchObject({ code: 1 });
   });
 });
 

@@ -79,11 +79,14 @@ describe('--affected', () => {
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: shop.workspace });
 
-  beforeEach(() => {
+  beforeEach(async () => {
+    shop.write('.gitignore', 'out\n');
     git('init', '-q', '-b', 'main');
     git('add', '-A');
     git('commit', '-qm', 'first');
     git('checkout', '-qb', 'topic');
+    // A step that never ran is affected by every change.
+    await shop.assay(['run', 'build']);
   });
 
   test.each<[string, () => void, string[]]>([

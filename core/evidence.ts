@@ -14,6 +14,7 @@ export interface FindingEvidence {
 }
 
 export interface Evidence {
+  /** NO_TRACER if nobody watched the run. The first gap then says why, and findings are those of an attempt before. */
   readonly tracer: string;
   readonly tracerVersion: string;
   readonly policy: string;
@@ -25,6 +26,11 @@ export interface Evidence {
   readonly sandboxed: boolean;
 }
 
+export const NO_TRACER = '';
+
+/** The gap of a run that asked not to be watched. Only another such run takes its result. */
+export const WATCHING_OFF = 'it ran with --hermetic=off';
+
 /**
  * `declared`: the run accessed nothing undeclared. `observed`: it did, and facts of its path set stand for
  * all of it. `unproven`: no fact can stand for something that it did. `unwatched`: there was no tracer.
@@ -32,9 +38,19 @@ export interface Evidence {
 export type EvidenceStatus = 'declared' | 'observed' | 'unproven' | 'unwatched';
 
 export function evidenceStatusOf(evidence: Evidence | undefined): EvidenceStatus {
-  if (!evidence) return 'unwatched';
+  if (!evidence || evidence.tracer === NO_TRACER) return 'unwatched';
   if (evidence.gaps.length > 0 || evidence.findings.some((one) => proofOf(one) === 'none')) return 'unproven';
   return evidence.findings.length === 0 ? 'declared' : 'observed';
+}
+
+/** True for `unproven` and `unwatched`: nothing that another run could compare stands for the result. */
+export function lacksProof(status: EvidenceStatus): boolean {
+  return status === 'unproven' || status === 'unwatched';
+}
+
+/** True for a result that is for runs with --hermetic=off only. */
+export function isForUnwatchedRuns({ tracer, gaps }: Pick<Evidence, 'tracer' | 'gaps'>): boolean {
+  return tracer === NO_TRACER && gaps[0] === WATCHING_OFF;
 }
 
 /**
@@ -72,7 +88,7 @@ export function encodeEvidence(evidence: Evidence): Any {
   return { typeUrl: TYPE, value: Buffer.from(message.finish()) };
 }
 
-/** Undefined for a result of another client, or of a run without a tracer. Refuses malformed evidence. */
+/** Undefined for a result of another client. Refuses malformed evidence. */
 export function decodeEvidence(metadata: readonly Any[]): Evidence | undefined {
   const found = metadata.find(({ typeUrl }) => typeUrl === TYPE);
   return (

@@ -2,6 +2,7 @@
 // The two runs saw the same files and made different outputs. So the action is not deterministic, also if the
 // two runs looked at different paths.
 import type { Hash } from '../../core/digest.ts';
+import { takesPrecedence } from '../../core/precedence.ts';
 import { decodeResult, deterministicPart } from '../../core/result.ts';
 import { OBSERVED } from '../limits.ts';
 import type { Candidate } from './path-sets.ts';
@@ -23,9 +24,9 @@ export async function hasRival(
   return false;
 }
 
-/** A success is no rival of a failure: the store replaces a failure, too. */
+/** The store lets the same results give way. */
 function isRival(own: Uint8Array, other: Uint8Array): boolean {
   const [mine, theirs] = [decodeResult(own), decodeResult(other)];
-  if (theirs.exitCode !== 0 && mine.exitCode === 0) return false;
+  if (takesPrecedence(mine, theirs)) return false;
   return Buffer.compare(deterministicPart(mine), deterministicPart(theirs)) !== 0;
 }

@@ -1,11 +1,12 @@
 // The divergence layer: a key with a complete result keeps it. A second result with other outputs is stored
-// as its rival and reported, and never replaces the first, even if both come at once. One exception: a
-// success replaces a failure, because most clients ignore a failed result and the key would never be a hit
-// for them. If a caller replaces a result, the new one stays, and other outputs are reported.
+// as its rival and reported, and never replaces the first, even if both come at once. The exceptions are in
+// core/precedence.ts: a success replaces a failure, a proven result an unproven one. If a caller replaces a
+// result, the new one stays, and other outputs are reported.
 //
 // Sits directly on the engine's records, which alone can replace conditionally. The completeness layer above
 // has already collected the references.
 import { type Namespace, storedNamespace } from '../../core/namespace.ts';
+import { takesPrecedence } from '../../core/precedence.ts';
 import { decodeResult, deterministicPart } from '../../core/result.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type {
@@ -43,13 +44,13 @@ export function recordingDivergence(
     const served = first && (await isWhole(first)) ? first : undefined;
     const isOther = served !== undefined && !sameOutcome(served, result);
     if (served && !options.replace) {
-      if (!isOther) return 'unchanged';
-      onEvent({ type: 'diverged', address });
-      if (!replacesFailure(served, result)) {
-        await storeRival(address, result);
-        return 'diverged';
+      const isBetter = takesPrecedence(decodeResult(result.bytes), decodeResult(served.bytes));
+      if (!isOther && !isBetter) return 'unchanged';
+      if (isOther) {
+        onEvent({ type: 'diverged', address });
+        await storeRival(address, isBetter ? served : result);
+        if (!isBetter) return 'diverged';
       }
-      await storeRival(address, served);
     }
     if (!(await records.put(address, result, first))) return put(address, result, options);
     if (!isOther || !options.replace) return 'stored';
@@ -86,10 +87,6 @@ export function rivalAddress({ namespace, key }: ResultAddress): ResultAddress {
 export function divergedFrom({ namespace, key }: ResultAddress): ResultAddress | undefined {
   const original = namespace.startsWith(RIVALS) ? storedNamespace(namespace.slice(RIVALS.length)) : undefined;
   return original === undefined ? undefined : { namespace: original, key };
-}
-
-function replacesFailure(first: StoredResult, second: StoredResult): boolean {
-  return decodeResult(first.bytes).exitCode !== 0 && decodeResult(second.bytes).exitCode === 0;
 }
 
 function sameOutcome(first: StoredResult, second: StoredResult): boolean {

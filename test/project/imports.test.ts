@@ -30,7 +30,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'config  message.ts  sha256.ts',
     'digest.ts  evidence.ts  fastcdc.ts',
     'metadata',
-    'action.ts  inlined-blobs.ts  path-set.ts  result.ts  tree.ts',
+    'action.ts  inlined-blobs.ts  path-set.ts  precedence.ts  result.ts  tree.ts',
   ],
   store: [
     'limits.ts  store.ts  events.ts  raw.ts  size-limit.ts  history.ts',

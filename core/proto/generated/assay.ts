@@ -40,6 +40,7 @@ export interface LogOrder {
  * and gaps mean for a result.
  */
 export interface Evidence {
+  /** Empty if nobody watched the run. Then the first gap says why. */
   tracer: string;
   tracerVersion: string;
   /** The version of the rules by which accesses became findings. */

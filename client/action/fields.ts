@@ -49,14 +49,14 @@ export const DEFAULT_FIELDS = {
     kind: 'hermetic',
     flag: 'hermetic',
     value: 'off|warn|strict',
-    text: 'what to do if the command accesses more than it declares: off: nothing; warn (default): report it; strict: fail and store nothing',
+    text: 'what to do if the command accesses more than it declares: off: do not watch it, and keep its result on this machine for such runs only; warn (default): report it; strict: fail and store nothing',
   },
   observed: { kind: 'flag', text: 'files that earlier runs were seen to read count as declared' },
   keepUnproven: {
     kind: 'keepUnproven',
     flag: 'keep-unproven',
     value: 'no|local|shared',
-    text: 'whether to keep a result that nothing can prove, because its command used the network, a daemon, or was not wholly seen: no (default), local: on this machine, shared: at the remote too, and accept such results from it',
+    text: 'whether to keep a result that nothing can prove, because its command used the network, a daemon, or was not wholly seen or not at all: no (default), local: on this machine, shared: at the remote too, and accept such results from it',
   },
   acceptMarked: flag('accept-marked', 'the old name of --keep-unproven=shared'),
   sandbox: flag(

@@ -1,5 +1,6 @@
 // `assay show`: everything that the store has about a key.
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
+import { NO_TRACER } from '../../core/evidence.ts';
 import { commandText } from '../../hermeticity/verdict/finding.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import {
@@ -95,10 +96,11 @@ function shortState(state: string): string {
 function evidenceLines({ status, evidence }: ResultDetails): string[] {
   if (!evidence) return ['', `evidence: none (${status})`];
   const { tracer, tracerVersion, findings, gaps, sandboxed } = evidence;
-  const by = `${tracer} ${tracerVersion}${sandboxed ? ', in a sandbox' : ''}`;
+  const where = sandboxed ? ', in a sandbox' : '';
+  const by = tracer === NO_TRACER ? 'by nobody' : `by ${tracer} ${tracerVersion}`;
   return [
     '',
-    `evidence: ${status}, watched by ${by}`,
+    `evidence: ${status}, watched ${by}${where}`,
     ...findings.map(({ kind, path, detail }) => `  ${kind} ${[path, detail].filter(Boolean).join(': ')}`),
     ...gaps.map((gap) => `  incomplete trace: ${gap}`),
   ];

@@ -196,6 +196,7 @@ class StepReports {
     if (event.type === 'not-published') this.notPublished = event.why;
     else if (event.type === 'transfer') this.#count(event.direction, event.bytes);
     else if (event.type === 'remote-given-up' || event.type === 'remote-takes-nothing') this.#warnOnce(event);
+    else if (event.type === 'unwatched' && event.anyCommand) this.#warnOnce(event);
     else if (event.type === 'findings') this.#handleFindings(event);
     else if (event.type !== 'sending') this.#warn(event);
   }
@@ -213,7 +214,7 @@ class StepReports {
     else this.#warn({ ...event, findings });
   }
 
-  /** A remote fails in the same way for all steps, so the warning appears once. */
+  /** A remote fails in the same way for all steps, and so does a tracer: the warning appears once. */
   #warnOnce(event: Warning): void {
     if (this.#isFirst(event)) this.#emit({ type: 'run-warning', text: warningText(event) });
   }

@@ -1,20 +1,29 @@
 // Decides which stored results a run accepts, and which of its own it keeps and shares, by the evidence.
 //
-//   status      kept here                    shared, and accepted from a remote
+//   status      kept and accepted here       shared, and accepted from a remote
 //   declared    yes                          yes
 //   observed    yes                          yes, unless it holds only in this workspace (whyLocal)
 //   unproven    --keep-unproven=local        --keep-unproven=shared
-//   unwatched   yes                          yes
+//   unwatched   the same                     the same
 //
 // --hermetic=strict takes `declared` only, and only by its own policy: another one may have missed something.
+// --hermetic=off also keeps its own unwatched result, here. Only runs with --hermetic=off accept that one.
 // An observed result is safe to share: its path set holds everything that its run saw beyond the declaration,
 // and a lookup finds it only while all of that is the same.
 // Results of other clients, and of machines without a tracer, are unwatched.
-import { type Evidence, evidenceStatusOf, type FindingEvidence, proofOf } from '../../core/evidence.ts';
+import {
+  type Evidence,
+  evidenceStatusOf,
+  type FindingEvidence,
+  isForUnwatchedRuns,
+  lacksProof,
+  proofOf,
+  WATCHING_OFF,
+} from '../../core/evidence.ts';
 import { POLICY_VERSION } from '../../hermeticity/verdict/policy-version.ts';
 import type { RunRequest } from '../action/request.ts';
 
-type Wanted = Pick<RunRequest, 'hermetic' | 'keepUnproven' | 'name'>;
+type Wanted = Pick<RunRequest, 'hermetic' | 'keepUnproven' | 'observed' | 'name'>;
 
 /** What is wrong with a result of the local store; undefined if it is accepted. */
 export function localRefusal(evidence: Evidence | undefined, request: Wanted): string | undefined {
@@ -24,15 +33,19 @@ export function localRefusal(evidence: Evidence | undefined, request: Wanted): s
     const policy = evidence?.policy;
     return policy === POLICY_VERSION ? undefined : `judged by ${policy}, not ${POLICY_VERSION}`;
   }
-  const unproven = keepRefusal(evidence, request);
-  return unproven && `unproven: ${unproven}`;
+  if (status === 'unwatched' && request.observed)
+    return 'unwatched, and its inputs are what a run is seen to read';
+  if (evidence && isForUnwatchedRuns(evidence) && !isUnwatched(request))
+    return `unwatched: ${WATCHING_OFF}, and only such a run takes it`;
+  const why = keepRefusal(evidence, request);
+  return why && `${status}: ${why}`;
 }
 
 /** Why a result of a remote is refused; undefined if it is accepted. */
 export function remoteRefusal(evidence: Evidence | undefined, request: Wanted): string | undefined {
-  const { keepUnproven } = request;
-  const wanted: Wanted = { ...request, keepUnproven: keepUnproven === 'shared' ? 'shared' : 'no' };
-  const fault = localRefusal(evidence, wanted);
+  const keepUnproven = request.keepUnproven === 'shared' ? 'shared' : 'no';
+  const hermetic = request.hermetic === 'strict' ? 'strict' : 'warn';
+  const fault = localRefusal(evidence, { ...request, hermetic, keepUnproven });
   if (fault !== undefined) return `the remote’s result is ${fault}`;
   const local = whyLocal(evidence);
   return local && `the remote’s result holds on one machine only: ${local}`;
@@ -40,8 +53,9 @@ export function remoteRefusal(evidence: Evidence | undefined, request: Wanted): 
 
 /** Why the result of a run that just ended is not kept; undefined if it is. */
 export function keepRefusal(evidence: Evidence | undefined, request: Wanted): string | undefined {
-  const isUnproven = evidenceStatusOf(evidence) === 'unproven';
-  return isUnproven && request.keepUnproven === 'no' ? unprovenText(evidence, request) : undefined;
+  const status = evidenceStatusOf(evidence);
+  if (!lacksProof(status) || request.keepUnproven !== 'no') return undefined;
+  return status === 'unwatched' && isUnwatched(request) ? undefined : unprovenText(evidence, request);
 }
 
 /** Why a result that is kept is not shared; undefined if it is. */
@@ -49,8 +63,13 @@ export function whyLocal(evidence: Evidence | undefined, request?: Wanted): stri
   const left = evidence?.findings.find((finding) => proofOf(finding) === 'local');
   if (left?.kind === 'write') return `its command left ${left.path}, which no output names`;
   if (left) return `${left.path} ${left.detail}, outside the workspace`;
-  const isUnproven = evidenceStatusOf(evidence) === 'unproven';
-  return isUnproven && request?.keepUnproven === 'local' ? 'it is unproven' : undefined;
+  const status = evidenceStatusOf(evidence);
+  return request && lacksProof(status) && request.keepUnproven !== 'shared' ? `it is ${status}` : undefined;
+}
+
+/** The run asked not to be watched. Observed inputs are watched nevertheless. */
+function isUnwatched({ hermetic, observed }: Wanted): boolean {
+  return hermetic === 'off' && !observed;
 }
 
 function unprovenText(evidence: Evidence | undefined, { name }: Wanted): string {
@@ -60,7 +79,10 @@ function unprovenText(evidence: Evidence | undefined, { name }: Wanted): string 
 
 function reasonOf(evidence: Evidence | undefined): string {
   const finding = evidence?.findings.find((one) => proofOf(one) === 'none');
-  return finding ? wordsFor(finding) : `not all that it did was seen: ${evidence?.gaps[0] ?? ''}`;
+  if (finding) return wordsFor(finding);
+  const gap = evidence?.gaps[0];
+  if (evidenceStatusOf(evidence) === 'unwatched') return `nobody watched it${gap ? `: ${gap}` : ''}`;
+  return `not all that it did was seen: ${gap ?? ''}`;
 }
 
 function wordsFor({ kind, path, detail }: FindingEvidence): string {

@@ -36,6 +36,8 @@ export interface RunContext {
   now(): number;
   /** Called if the remote has results of this key for other facts. `why`: which fact differs. */
   onFactsDiffer?(why: () => string | undefined): void;
+  /** Called if the local store has a result that this run does not accept. */
+  onRefused?(why: string): void;
   /** Called as soon as the action has its key. */
   onKeyed?(action: KeyedAction): void;
   /** Called when the command ran and the local store has its result. */

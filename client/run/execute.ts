@@ -16,7 +16,7 @@ import { toolVariables } from '../process/tool-variables.ts';
 import type { RunEvent } from '../terminal/events.ts';
 import { sandboxedLauncher, sandboxPath } from '../trace/sandbox.ts';
 import type { Watched } from '../trace/trace.ts';
-import { lackingRights, type MaybeWatched, untraceable, watchedLauncher } from '../trace/watch.ts';
+import { type MaybeWatched, untraceable, watchedLauncher } from '../trace/watch.ts';
 import type { RunContext } from './context.ts';
 import type { KeyedAction } from './key.ts';
 import { type Log, LogRecorder } from './log.ts';
@@ -31,11 +31,8 @@ export interface Execution extends MaybeWatched {
   readonly outputFault?: string;
   /** The run whose state the command started with, if any: a clean run might have made other outputs. */
   readonly earlierState?: string;
-  /**
-   * An attempt under a tracer, in which a program lacked the rights of its file. The command then ran once
-   * more, unwatched.
-   */
-  readonly lackedRights?: Watched;
+  /** An attempt under a tracer, which failed. The command then ran once more, unwatched. */
+  readonly attempt?: Watched | undefined;
 }
 
 /** Variables that the command sees and that are not in its key. */
@@ -66,12 +63,11 @@ export async function execute(
   const watched = await attempt(launcherOf(action, context));
   const hindrance = request.hermetic === 'strict' ? undefined : hindranceOf(watched, request);
   if (hindrance === undefined) return watched;
-  context.report({ type: 'unwatched', why: hindrance });
+  const { symptom, cause } = hindrance;
+  context.report({ type: 'unwatched', why: `${symptom}, so it runs once more (${cause})` });
   const unwatched = { ...action, request: { ...request, hermetic: 'off', observed: false } } as const;
   const again = await attempt(launcherOf(unwatched, context));
-  return watched.watched && lackingRights(watched.watched.report)
-    ? { ...again, lackedRights: watched.watched }
-    : again;
+  return { ...again, unwatched: `${symptom} (${cause})`, attempt: watched.watched };
 }
 
 function launcherOf(action: KeyedAction, { report }: RunContext): LauncherFor<MaybeWatched> {
@@ -84,14 +80,17 @@ function launcherOf(action: KeyedAction, { report }: RunContext): LauncherFor<Ma
  * the rights of their file (set-user-ID). Some of them fail without an error. A tracer must not fail a build.
  * So a command runs once more without it if one of these ran, and the command failed or made no output.
  */
-function hindranceOf(execution: Execution, { outputs, workspace }: RunRequest): string | undefined {
+function hindranceOf(
+  execution: Execution,
+  { outputs, workspace }: RunRequest,
+): { readonly symptom: string; readonly cause: string } | undefined {
   const { exitCode, signal, watched } = execution;
   const cause = watched && untraceable(watched.report);
   if (cause === undefined || signal !== undefined) return undefined;
   const missing = outputs.find((path) => !existsAt(workspace, path));
   if (exitCode === 0 && missing === undefined) return undefined;
   const symptom = exitCode === 0 ? `it did not make ${missing}` : 'it failed';
-  return `${symptom} under the tracer, so it runs once more (${cause})`;
+  return { symptom: `${symptom} under the tracer`, cause };
 }
 
 interface Attempt {

@@ -41,7 +41,7 @@ export async function lookup(action: KeyedAction, context: RunContext): Promise<
   const store = cache.findsNothing ? undefined : await cache.openStore();
   if (!store) return undefined;
   const states = new States(action, cache.digests, cache.systemFiles);
-  const local = await findStored(action, states, store, report);
+  const local = await findStored(action, states, store, context);
   if (local) return local;
   const remote = await cache.openRemote();
   if (!remote?.usable) return undefined;
@@ -82,21 +82,25 @@ export async function lookup(action: KeyedAction, context: RunContext): Promise<
 export async function lookupLocally(action: KeyedAction, { cache }: RunContext): Promise<Hit | undefined> {
   const store = cache.findsNothing ? undefined : await cache.openStore();
   if (!store) return undefined;
-  return findStored(action, new States(action, cache.digests, cache.systemFiles), store, () => {});
+  return findStored(action, new States(action, cache.digests, cache.systemFiles), store, UNTOLD);
 }
+
+type Told = Pick<RunContext, 'report' | 'onRefused'>;
+
+const UNTOLD: Told = { report() {} };
 
 async function findStored(
   action: KeyedAction,
   states: States,
   store: Store,
-  report: Report,
+  told: Told,
 ): Promise<Hit | undefined> {
   const find = (stateOf: StateOf) => candidates(action.key, localPathSets(store), stateOf);
   const found = await findHit(find, states, {
     stateOf: states.of,
     hitAt: (candidate) =>
-      storedHit(candidate.key.hash, action.request, store, report, actionBehind(candidate, action)),
-    onFault: (error) => report({ type: 'hit-unusable', why: messageOf(error) }),
+      storedHit(candidate.key.hash, action.request, store, told, actionBehind(candidate, action)),
+    onFault: (error) => told.report({ type: 'hit-unusable', why: messageOf(error) }),
   });
   return found && { ...found, ...LOCAL };
 }
@@ -121,7 +125,7 @@ export async function resultAt(
   { cache, report }: RunContext,
 ): Promise<Hit | undefined> {
   const store = await cache.openStore();
-  const found = store && (await storedHit(address, request, store, report));
+  const found = store && (await storedHit(address, request, store, { report }));
   if (!found) return undefined;
   const { made: _, ...stored } = found;
   return { ...stored, ...REMEMBERED, address, observedPaths: () => [] };
@@ -188,12 +192,12 @@ async function storedHit(
   key: Hash,
   request: RunRequest,
   store: Store,
-  report: Report,
+  { report, onRefused }: Told,
   behind?: Hash,
 ): Promise<StoredHit | undefined> {
   try {
     const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key });
-    return stored && (await hitFrom(stored.bytes, request, store.blobs, behind));
+    return stored && (await hitFrom(stored.bytes, request, store.blobs, behind, onRefused));
   } catch (error) {
     report({ type: 'hit-unusable', why: messageOf(error) });
     return undefined;
@@ -205,11 +209,16 @@ async function hitFrom(
   request: RunRequest,
   blobs: Blobs,
   behind: Hash | undefined,
+  onRefused: Told['onRefused'],
 ): Promise<StoredHit | undefined> {
   const result = decodeResult(bytes);
   if (result.exitCode !== 0 && !request.cacheFailures) return undefined;
   checkAction(result, behind);
-  if (localRefusal(evidenceIn(result), request) !== undefined) return undefined;
+  const refusal = localRefusal(evidenceIn(result), request);
+  if (refusal !== undefined) {
+    if (request.hermetic !== 'strict') onRefused?.(`the stored result is ${refusal}`);
+    return undefined;
+  }
   const outputs = await outputsOf(result, request, blobs);
   checkOutputs(outputs, request);
   return hitOf({ bytes, result, outputs }, request, blobs);
@@ -347,7 +356,7 @@ async function fetchHit(
   if (!fetched) return undefined;
   // Another process was first, and its result stays.
   if (fetched === 'superseded')
-    return storedHit(key.hash, action.request, store, report, actionBehind(candidate, action));
+    return storedHit(key.hash, action.request, store, { report }, actionBehind(candidate, action));
   return hitOf(fetched, action.request, store.blobs);
 }
 

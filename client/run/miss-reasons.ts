@@ -18,6 +18,9 @@ export class MissReasons {
       onFactsDiffer: (why) => {
         this.factsDiffer = why;
       },
+      onRefused: (why) => {
+        this.refusal ??= why;
+      },
       report: (event) => {
         if (event.type === 'hit-refused' || event.type === 'hit-unusable') this.refusal = event.why;
         else if (event.type === 'not-published') this.notKept = event.why;

@@ -69,14 +69,14 @@ export async function publish(
   const uploads = await cache.openUploads();
   const localOnly = sealed.localOnly ?? (uploads && whyPrivate(found.set, states));
   if (localOnly !== undefined) {
-    report({ type: 'not-shared', why: localOnly });
+    if (uploads) report({ type: 'not-shared', why: localOnly });
     return { published: true, diverged: false, address: found };
   }
   uploads?.add(unsharedOf(action, address), report, foreign.of, listed?.length === 0);
   return { published: true, diverged: false, address: found, ...(uploads && { sent: address.key.hash }) };
 }
 
-/** An unwatched run has the path set of an earlier run, so the set is judged here and not when a run is sealed. */
+/** An unwatched run may have the path set of an earlier run, so the set is judged here and not when a run is sealed. */
 function whyPrivate(set: PathSet | undefined, { privatePaths }: States): string | undefined {
   return set && privatePaths.whyLocal(set);
 }

@@ -1,5 +1,6 @@
 // Prints the events and the summary of a run on stderr, or one JSON object as the last line of stderr.
 // The command's own output passes unchanged.
+import type { EvidenceStatus } from '../../core/evidence.ts';
 import { type Finding, fixText } from '../../hermeticity/verdict/finding.ts';
 import { colourFor } from '../terminal/colour.ts';
 import type { Report, RunEvent } from '../terminal/events.ts';
@@ -77,8 +78,7 @@ export class Reporter {
     const name = key.slice(0, 12);
     if (outcome !== 'miss') {
       const where = outcome === 'hit-local' ? 'local' : 'remote';
-      const mark = status === 'unproven' ? ', unproven' : '';
-      return `${this.#colour('green', 'hit')} (${where}${mark}) ${name}, ${outputsText(summary)}${savedText(commandMs - elapsedMs)}`;
+      return `${this.#colour('green', 'hit')} (${where}${proofMark(status)}) ${name}, ${outputsText(summary)}${savedText(commandMs - elapsedMs)}`;
     }
     return `${this.#colour('yellow', 'miss')} ${name}: ${reason}; ran ${duration(commandMs)}, ${this.#publicationText(summary)}`;
   }
@@ -86,7 +86,7 @@ export class Reporter {
   #publicationText({ published, shared, status }: RunSummary): string {
     if (!published) return `not published${this.#notPublished ? `: ${this.#notPublished}` : ''}`;
     const where = shared ? 'local, remote' : 'local';
-    return `published (${where})${status === 'unproven' ? ', unproven' : ''}`;
+    return `published (${where})${proofMark(status)}`;
   }
 
   /** `assay audit` prints all of them. */
@@ -179,7 +179,7 @@ function wordsFor(event: Warning): string {
     case 'findings':
       return findingsText(event);
     case 'unwatched':
-      return `the command runs unwatched: ${event.why}`;
+      return `the command runs unwatched: ${event.why}${event.anyCommand?.kept === false ? NOTHING_KEPT : ''}`;
     case 'not-shared':
       return `the result stays on this machine: ${event.why}`;
     case 'hit-refused':
@@ -219,6 +219,14 @@ function wordsFor(event: Warning): string {
     case 'secret-declared':
       return `${event.name} looks like a secret: a declared variable's value is stored with the action`;
   }
+}
+
+const NOTHING_KEPT =
+  '. Nothing can prove such results, so nothing is kept; --keep-unproven=local, or "keepUnproven": "local" in assay.json, keeps them here';
+
+/** What a line adds about a result that nothing can prove. */
+export function proofMark(status: EvidenceStatus | undefined): string {
+  return status === 'unproven' || status === 'unwatched' ? `, ${status}` : '';
 }
 
 function outputsText({ outputsWritten }: RunSummary): string {

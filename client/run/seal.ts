@@ -6,7 +6,13 @@
 // found an undeclared access.
 import { type Hash, toWire } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { type Evidence, type EvidenceStatus, encodeEvidence, evidenceStatusOf } from '../../core/evidence.ts';
+import {
+  type Evidence,
+  type EvidenceStatus,
+  encodeEvidence,
+  evidenceStatusOf,
+  WATCHING_OFF,
+} from '../../core/evidence.ts';
 import { encodeReceipt, type Receipt, type RunOrigin, receiptOf } from '../../core/metadata/receipt.ts';
 import type { RelPath } from '../../core/path.ts';
 import type { PathSet } from '../../core/path-set.ts';
@@ -18,7 +24,7 @@ import type { FileDigests } from '../files/file-digest.ts';
 import { RUN } from '../limits.ts';
 import { type Contents, encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
 import type { Output } from '../outputs/outputs.ts';
-import { buildEvidence, evidenceOfRights, type RunEvidence } from '../trace/evidence.ts';
+import { buildEvidence, evidenceOfUnwatched, type RunEvidence } from '../trace/evidence.ts';
 import { keepRefusal, whyLocal } from './acceptance.ts';
 import type { RunContext } from './context.ts';
 import type { Execution } from './execute.ts';
@@ -56,7 +62,7 @@ export function seal(
   const { digests } = context.cache;
   const failure = failureOf(request, execution);
   if (failure !== undefined) return { publishable: false, status: 'unwatched', why: failure };
-  let evidence: RunEvidence | undefined;
+  let evidence: RunEvidence;
   try {
     evidence = evidenceOf(action, execution, digests);
   } catch (error) {
@@ -67,27 +73,27 @@ export function seal(
       why: `what it read can't be judged: ${whyOf(error)}`,
     };
   }
-  const watched = evidenceStatusOf(evidence?.evidence);
+  const watched = evidenceStatusOf(evidence.evidence);
   const status = execution.earlierState !== undefined && watched === 'declared' ? 'unproven' : watched;
-  if (evidence) reportFindings(evidence, execution, context);
+  reportFindings(evidence, execution, context);
   try {
     const why =
       refusalOf(request, evidence, status) ??
       stateRefusal(execution) ??
       changedSince(action, context) ??
-      keepRefusal(evidence?.evidence, request);
+      keepRefusal(evidence.evidence, request);
     if (why !== undefined) return { publishable: false, status, why };
-    const search = evidence?.outputSearch();
+    const search = evidence.outputSearch();
     const kept = new ContentCache();
     const reading = kept.wrap(search?.wrap(digests) ?? digests);
     const outputs = request.outputs.map(
       (path) => fitOutput(request.workspace, path, reading) ?? failMissing(path),
     );
-    const pathSet = evidence?.pathSet(search?.found(outputs));
-    const localOnly = whyLocal(evidence?.evidence, request);
+    const pathSet = evidence.pathSet(search?.found(outputs));
+    const localOnly = whyLocal(evidence.evidence, request);
     return {
       ...encode(action, execution, outputs, kept, {
-        evidence: evidence?.evidence,
+        evidence: evidence.evidence,
         origin: originOf(action, context.caller),
       }),
       outputs,
@@ -102,11 +108,16 @@ export function seal(
 
 function evidenceOf(
   action: KeyedAction,
-  { watched, lackedRights }: Execution,
+  { watched, unwatched, attempt }: Execution,
   digests: FileDigests,
-): RunEvidence | undefined {
+): RunEvidence {
   if (watched) return buildEvidence(action, watched, digests);
-  return lackedRights && evidenceOfRights(action, lackedRights);
+  return evidenceOfUnwatched(action, unwatched ?? askedFor(action.request), attempt, digests);
+}
+
+/** A result that the run also keeps as an unproven one is for every run that takes those. */
+function askedFor({ keepUnproven }: RunRequest): string {
+  return keepUnproven === 'no' ? WATCHING_OFF : `${WATCHING_OFF} --keep-unproven=${keepUnproven}`;
 }
 
 function whyOf(error: unknown): string {
@@ -114,16 +125,16 @@ function whyOf(error: unknown): string {
 }
 
 /**
- * A command that started with earlier state may read the outputs of that state. Of a second, unwatched
- * attempt it was told already that nobody watched it.
+ * A command that started with earlier state may read the outputs of that state. Of an unwatched run it was told
+ * already that nobody watched it.
  */
 function reportFindings(
   { findings, evidence }: RunEvidence,
-  { earlierState, lackedRights }: Execution,
+  { earlierState, watched }: Execution,
   { report }: RunContext,
 ): void {
   const told = findings.filter(({ kind }) => kind !== 'stale-output' || earlierState === undefined);
-  const gaps = lackedRights ? [] : evidence.gaps;
+  const gaps = watched ? evidence.gaps : [];
   if (told.length > 0 || gaps.length > 0) report({ type: 'findings', findings: told, gaps });
 }
 
@@ -140,18 +151,13 @@ function failureOf(
  * A removed file was an input whose content is no longer known. With observed inputs the path set is the
  * whole declaration: it must be complete, and the action must not change what it reads.
  */
-function refusalOf(
-  request: RunRequest,
-  evidence: RunEvidence | undefined,
-  status: EvidenceStatus,
-): string | undefined {
+function refusalOf(request: RunRequest, evidence: RunEvidence, status: EvidenceStatus): string | undefined {
   if (request.hermetic === 'strict' && status !== 'declared') return 'it is not hermetic';
-  const removal = evidence?.findings.find(({ kind }) => kind === 'delete');
+  const removal = evidence.findings.find(({ kind }) => kind === 'delete');
   if (removal) return `it removes ${removal.path}, which a hit would not`;
-  const byTime = evidence?.timeRefusal();
+  const byTime = evidence.timeRefusal();
   if (byTime !== undefined) return byTime;
   if (!request.observed) return undefined;
-  if (!evidence) return 'nobody watched what it read';
   const [gap] = evidence.evidence.gaps;
   if (gap !== undefined) return `not all that it read is known: ${gap}`;
   const change = evidence.findings.find(({ kind }) => CHANGES.has(kind));
@@ -206,7 +212,7 @@ function addLog(result: ActionResult, { stdout, stderr }: StoredLog, contents: C
 /** What the result tells of its run. */
 interface Told {
   readonly action: Hash;
-  readonly evidence: Evidence | undefined;
+  readonly evidence: Evidence;
   readonly origin: RunOrigin;
 }
 
@@ -219,11 +225,7 @@ function addMetadata(
     worker: origin.where ?? '',
     executionStartTimestamp: timestamp(execution.startedAt),
     executionCompletedTimestamp: timestamp(execution.startedAt + execution.commandMs),
-    auxiliaryMetadata: [
-      encodeOrder(log),
-      ...(evidence ? [encodeEvidence(evidence)] : []),
-      encodeReceipt(action, origin),
-    ],
+    auxiliaryMetadata: [encodeOrder(log), encodeEvidence(evidence), encodeReceipt(action, origin)],
   };
 }
 

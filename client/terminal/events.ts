@@ -18,8 +18,11 @@ export type RunEvent =
   | { readonly type: 'sending'; readonly results: number }
   /** Results that the remote does not have yet. The next run uploads them. */
   | { readonly type: 'unshared'; readonly results: number; readonly why: string }
-  /** No tracer works on this machine, so accesses beyond the declaration are unknown. */
-  | { readonly type: 'unwatched'; readonly why: string }
+  /**
+   * The command runs without a tracer, so its accesses are unknown. `anyCommand`: no tracer works here. `kept`: this
+   * run keeps unproven results.
+   */
+  | { readonly type: 'unwatched'; readonly why: string; readonly anyCommand?: { readonly kept: boolean } }
   /** Accesses beyond the declaration (`findings`), and why the trace is incomplete (`gaps`). */
   | { readonly type: 'findings'; readonly findings: readonly Finding[]; readonly gaps: readonly string[] }
   /** Assay found a result and refused it. */

@@ -1,7 +1,7 @@
 // Builds the evidence of a watched run: its findings, the Evidence message of its result, and its path set.
 // A later lookup finds the result through that path set.
 import { digestOf } from '../../core/digest.ts';
-import { type Evidence, proofOf } from '../../core/evidence.ts';
+import { type Evidence, NO_TRACER, proofOf } from '../../core/evidence.ts';
 import { MACHINE, type PathSet } from '../../core/path-set.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
 import { type Finding, READ_KINDS } from '../../hermeticity/verdict/finding.ts';
@@ -72,16 +72,27 @@ function accessesOf(report: TraceReport, { inputs, request }: KeyedAction): Trac
 }
 
 /**
- * The evidence of a run that nobody watched, because an earlier attempt showed that it needs rights which a
- * tracer keeps from it. What a program with other rights does is in no fact.
+ * The evidence of a run that nobody watched: what an attempt before it, under a tracer, was seen to do. `why`: the
+ * reason that nobody watched it.
  */
-export function evidenceOfRights(action: KeyedAction, { report, folders }: Watched): RunEvidence {
-  const verdict = judge(report, declarationOf(action, folders));
-  const findings = verdict.findings.filter(({ kind }) => kind === 'setuid');
-  const gaps = ['it ran without a tracer'];
+export function evidenceOfUnwatched(
+  action: KeyedAction,
+  why: string,
+  attempt: Watched | undefined,
+  digests: FileDigests,
+): RunEvidence {
+  const seen = attempt ? buildEvidence(action, attempt, digests) : nothingSeen();
+  const { evidence } = seen;
+  const gaps = [why, ...evidence.gaps];
+  const { sandbox: sandboxed } = action.request;
+  return { ...seen, evidence: { ...evidence, tracer: NO_TRACER, tracerVersion: '', gaps, sandboxed } };
+}
+
+function nothingSeen(): RunEvidence {
+  const tracer = { name: NO_TRACER, version: '' };
   return {
-    findings,
-    evidence: { ...evidenceOf({ ...report, gaps, accesses: [] }, findings), sandboxed: false },
+    findings: [],
+    evidence: { ...evidenceOf({ tracer, gaps: [], accesses: [] }, []), sandboxed: false },
     timeRefusal: () => undefined,
     outputSearch: () => undefined,
     pathSet: () => undefined,
@@ -95,7 +106,7 @@ function factsOf({ usesNativeCpu }: Pick<Verdict, 'usesNativeCpu'>): Fact[] {
 }
 
 function evidenceOf(
-  { tracer, gaps, accesses }: TraceReport,
+  { tracer, gaps, accesses }: Pick<TraceReport, 'tracer' | 'gaps' | 'accesses'>,
   findings: readonly Finding[],
 ): Omit<Evidence, 'sandboxed'> {
   // What no fact stands for comes first, so that the status follows from the findings that are listed.

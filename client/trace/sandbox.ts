@@ -28,7 +28,7 @@ import { type Launch, type Launcher, launchDirectly } from '../process/launch.ts
 import type { KeyedAction } from '../run/key.ts';
 import type { Report } from '../terminal/events.ts';
 import { textOf, toolPaths, tracedBy, type Watched } from './trace.ts';
-import { isNoTracer, type MaybeWatched } from './watch.ts';
+import { isNoTracer, type MaybeWatched, NO_TRACER_WORKS } from './watch.ts';
 
 const WORKSPACE = absPath(SANDBOX.workspace);
 
@@ -89,8 +89,8 @@ async function launchIn(
     return await tracedBy(new NativeTracer(SANDBOX.tracer, box.wrap), 'sandbox')(folders)(launch);
   } catch (error) {
     if (!isNoTracer(error) || request.hermetic === 'strict') throw error;
-    report({ type: 'unwatched', why: error.detail });
-    return unwatched();
+    report({ type: 'unwatched', why: error.detail, anyCommand: { kept: request.keepUnproven !== 'no' } });
+    return { ...(await unwatched()), unwatched: NO_TRACER_WORKS };
   }
 }
 

@@ -14,16 +14,18 @@ import { tracedBy, type Watched } from './trace.ts';
 
 export interface MaybeWatched extends CommandEnd {
   readonly watched?: Watched;
+  /** Why nobody watched the command, if the run did not ask for that. */
+  readonly unwatched?: string;
 }
 
 /** The native helper fails before the command starts if it cannot work here. Only then is strace tried. */
 export function watchedLauncher(
-  { hermetic, observed, workspace }: RunRequest,
+  { hermetic, observed, workspace, keepUnproven }: RunRequest,
   report: Report,
 ): (folders: ScratchFolders) => Launcher<MaybeWatched> {
   if (hermetic === 'off' && !observed) return () => launchDirectly;
   return (folders) => async (launch) => {
-    if (!hasUtf8Path(workspace)) return unwatched(NOT_UTF_8, launch);
+    if (!hasUtf8Path(workspace)) return unwatched(NOT_UTF_8, NOT_UTF_8, launch);
     try {
       return await tracedBy(new NativeTracer())(folders)(launch);
     } catch (error) {
@@ -32,16 +34,18 @@ export function watchedLauncher(
       const trial = await strace.available();
       if (trial.available) return tracedBy(strace)(folders)(launch);
       const why = `${error.detail}; ${strace.name}: ${trial.reason}`;
-      return unwatched(why, launch);
+      return unwatched(why, NO_TRACER_WORKS, launch);
     }
   };
 
-  function unwatched(why: string, launch: Launch): Promise<CommandEnd> {
+  async function unwatched(why: string, gap: string, launch: Launch): Promise<MaybeWatched> {
     if (hermetic === 'strict') throw new AssayError('ASSAY_NO_TRACER', why);
-    report({ type: 'unwatched', why });
-    return launchDirectly(launch);
+    report({ type: 'unwatched', why, anyCommand: { kept: keepUnproven !== 'no' } });
+    return { ...(await launchDirectly(launch)), unwatched: gap };
   }
 }
+
+export const NO_TRACER_WORKS = 'no tracer works here';
 
 /** What a command did that does not work under a tracer, or cannot be followed; undefined for none. */
 export function untraceable(report: TraceReport): string | undefined {

@@ -1,6 +1,6 @@
 // The text of a graph run: one line for each step, and a summary. Terminal and log files get the same words.
 
-import { duration, savedText } from '../../run/reporter.ts';
+import { duration, proofMark, savedText } from '../../run/reporter.ts';
 import type { Colour } from '../../terminal/colour.ts';
 import type { GraphSummary, StepEnd } from './events.ts';
 
@@ -20,12 +20,12 @@ function outcomeText(end: StepEnd, colour: Colour, key: string): string {
   switch (outcome) {
     case 'hit-local':
     case 'hit-remote': {
-      const kind = `${outcome === 'hit-local' ? 'local' : 'remote'}${end.status === 'unproven' ? ', unproven' : ''}`;
+      const kind = `${outcome === 'hit-local' ? 'local' : 'remote'}${proofMark(end.status)}`;
       const restored = end.outputsWritten === 0 ? '' : `, ${counted(end.outputsWritten, 'output')} restored`;
       return `${colour('green', `hit (${kind})`)}${key}${restored}${savedText(commandMs - elapsedMs)}`;
     }
     case 'miss':
-      return `${colour('yellow', 'ran')}${key} ${duration(commandMs)}: ${reason}${notKept(end)}`;
+      return `${colour('yellow', 'ran')}${key} ${duration(commandMs)}: ${reason}${keptText(end)}`;
     case 'failed':
       return failureText(end, colour, key);
     case 'interrupted':
@@ -52,8 +52,10 @@ export function failureReason({ key, reason, exitCode, notHermetic, replayed }: 
   return `ended with ${exitCode}${replayed ? ', as it did before (stored)' : ''}`;
 }
 
-function notKept({ published, notPublished }: StepEnd): string {
-  return published || notPublished === undefined ? '' : `; not kept: ${notPublished}`;
+function keptText({ published, notPublished, status }: StepEnd): string {
+  const mark = proofMark(status);
+  if (published) return mark === '' ? '' : `; kept${mark}`;
+  return notPublished === undefined ? '' : `; not kept: ${notPublished}`;
 }
 
 export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], colour: Colour): string[] {

@@ -47,7 +47,8 @@ async function tracer(): Promise<Finding> {
     return well('tracer', `${name} works: Assay sees what commands access`);
   } catch (error) {
     const { detail, mend = '' } = illBecause('tracer', error, '');
-    return notice('tracer', `${detail}: Assay cannot see what commands access`, mend);
+    const unseen = `${detail}: Assay cannot see what commands access, so nothing is kept`;
+    return notice('tracer', unseen, `${mend} --keep-unproven=local keeps unproven results.`);
   }
 }
 

@@ -174,7 +174,14 @@ describe.each(['http', 'grpc'])(
       const go = `${shop.folder}/go`;
       const script = `mktemp -p ${started}; while [ ! -e ${go} ]; do sleep 0.05; done; head -c 9 /dev/urandom > out`;
       const both = ['one', 'two'].map((name) => {
-        const flags = ['--hermetic=off', '--remote', url, '--store', `${shop.folder}/store-${name}`];
+        const flags = [
+          '--hermetic=off',
+          '--keep-unproven=shared',
+          '--remote',
+          url,
+          '--store',
+          `${shop.folder}/store-${name}`,
+        ];
         return shop.run([...flags, '--output', 'out', '--', 'sh', '-c', script], { cwd: shop.another(name) });
       });
       while (readdirSync(started).length < 2) await wait(20);
@@ -256,7 +263,14 @@ describe('a slow remote that makes progress', () => {
 
   const large = (url: string, store: string) => {
     rmSync(`${shop.workspace}/out`, { force: true });
-    const flags = ['--hermetic=off', '--remote', url, '--store', `${shop.folder}/${store}`];
+    const flags = [
+      '--hermetic=off',
+      '--keep-unproven=shared',
+      '--remote',
+      url,
+      '--store',
+      `${shop.folder}/${store}`,
+    ];
     return shop.run([...flags, '--output', 'out', '--', 'sh', '-c', `head -c ${SIZE} /dev/zero > out`]);
   };
 

@@ -21,10 +21,13 @@ const finding = (kind: string, path = '', detail = ''): Evidence => ({
   ],
 });
 const BY_ANOTHER_POLICY = { ...DECLARED, policy: 'assay-policy-0' };
+const UNWATCHED = { ...DECLARED, tracer: '', tracerVersion: '', gaps: ['it failed under the tracer (x)'] };
+const OFF_ONLY = { ...UNWATCHED, gaps: ['it ran with --hermetic=off'] };
 const INCOMPLETE = { ...DECLARED, gaps: ['it traced another process'] };
 
-const WARN = { hermetic: 'warn', keepUnproven: 'no' } as const;
-const STRICT = { hermetic: 'strict', keepUnproven: 'shared' } as const;
+const WARN = { hermetic: 'warn', keepUnproven: 'no', observed: false } as const;
+const STRICT = { ...WARN, hermetic: 'strict', keepUnproven: 'shared' } as const;
+const OFF = { ...WARN, hermetic: 'off' } as const;
 
 const ALLOW = ', so nothing can prove its result (--keep-unproven=local keeps it)';
 
@@ -35,7 +38,13 @@ describe.each([
     BY_ANOTHER_POLICY,
     { status: 'declared', strict: `judged by assay-policy-0, not ${POLICY_VERSION}` },
   ],
-  ['unwatched', undefined, { status: 'unwatched', strict: 'unwatched, not declared' }],
+  ['of another client', undefined, unwatched('nobody watched it')],
+  ['unwatched', UNWATCHED, unwatched('nobody watched it: it failed under the tracer (x)')],
+  [
+    'unwatched, after an attempt that used the network',
+    { ...finding('net', '', '10.0.0.1:443'), tracer: '', gaps: ['it failed under the tracer (x)'] },
+    unwatched('it used the network: 10.0.0.1:443'),
+  ],
   ['from a run that read more', finding('read', 'x'), observed()],
   ['from a run that found less', finding('absent', 'x'), observed()],
   ['from a run that listed more', finding('list', 'x'), observed()],
@@ -80,7 +89,7 @@ describe.each([
 
   test('is kept and accepted here, unless nothing can prove it or strict refuses it', () => {
     expect(keepRefusal(evidence, WARN)).toBe(refused);
-    expect(localRefusal(evidence, WARN)).toBe(refused && `unproven: ${refused}`);
+    expect(localRefusal(evidence, WARN)).toBe(refused && `${status}: ${refused}`);
     for (const keepUnproven of ['local', 'shared'] as const) {
       expect(keepRefusal(evidence, { ...WARN, keepUnproven })).toBe(undefined);
       expect(localRefusal(evidence, { ...WARN, keepUnproven })).toBe(undefined);
@@ -91,12 +100,12 @@ describe.each([
   test('is shared, and accepted from a remote, if that is safe or asked for', () => {
     for (const keepUnproven of ['no', 'local'] as const)
       expect(remoteRefusal(evidence, { ...WARN, keepUnproven })).toBe(
-        said(refused && `unproven: ${refused}`) ?? saidLocal,
+        said(refused && `${status}: ${refused}`) ?? saidLocal,
       );
     expect(remoteRefusal(evidence, { ...WARN, keepUnproven: 'shared' })).toBe(saidLocal);
     expect(remoteRefusal(evidence, STRICT)).toBe(said(strict));
     expect(whyLocal(evidence, { ...WARN, keepUnproven: 'shared' })).toBe(local);
-    const unshared = unproven === undefined ? local : 'it is unproven';
+    const unshared = unproven === undefined ? local : `it is ${status}`;
     expect(whyLocal(evidence, { ...WARN, keepUnproven: 'local' })).toBe(unshared);
   });
 });
@@ -105,6 +114,35 @@ test('the refusal of a step names the field that keeps unproven results', () => 
   expect(keepRefusal(finding('net', '', 'x'), { ...WARN, name: 'build' })).toContain(
     '("keepUnproven": "local" in assay.json keeps it)',
   );
+});
+
+describe('a run with --hermetic=off', () => {
+  test('keeps and takes an unwatched result here, and shares none', () => {
+    for (const evidence of [UNWATCHED, OFF_ONLY]) {
+      expect(keepRefusal(evidence, OFF)).toBe(undefined);
+      expect(localRefusal(evidence, OFF)).toBe(undefined);
+      expect(whyLocal(evidence, OFF)).toBe('it is unwatched');
+      expect(remoteRefusal(evidence, OFF)).toContain('the remote’s result is unwatched');
+    }
+  });
+
+  test('keeps no unproven result of a watched run', () => {
+    expect(localRefusal(INCOMPLETE, OFF)).toContain('unproven');
+  });
+
+  test('makes a result that no watched run takes', () => {
+    const why = 'unwatched: it ran with --hermetic=off, and only such a run takes it';
+    for (const keepUnproven of ['no', 'local', 'shared'] as const)
+      expect(localRefusal(OFF_ONLY, { ...WARN, keepUnproven })).toBe(why);
+    expect(localRefusal(OFF_ONLY, { ...OFF, observed: true })).toContain('unwatched');
+  });
+});
+
+test('a run with observed inputs takes no unwatched result', () => {
+  for (const evidence of [undefined, UNWATCHED])
+    expect(remoteRefusal(evidence, { ...WARN, keepUnproven: 'shared', observed: true })).toContain(
+      'the remote’s result is unwatched',
+    );
 });
 
 interface Expected {
@@ -120,4 +158,8 @@ function observed(): Expected {
 
 function unproven(why: string): Expected {
   return { status: 'unproven', strict: 'unproven, not declared', unproven: why };
+}
+
+function unwatched(why: string): Expected {
+  return { status: 'unwatched', strict: 'unwatched, not declared', unproven: why };
 }

@@ -291,7 +291,8 @@ test('a finished run does not wait for the upload of useless checkpoints', async
   const server = await ServerProcess.start(join(shop.folder, 'server'));
   closers.push(() => server.stop());
   const slow = await slowTo(server.url);
-  const { stderr, code } = await count(undefined, { args: ['--remote', slow.url] }).ended;
+  const { stderr, code } = await count(undefined, { args: ['--remote', slow.url, '--keep-unproven=shared'] })
+    .ended;
   expect(code).toBe(0);
   const { shared, warnings } = JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '');
   expect(shared).toBe(true);

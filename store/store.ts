@@ -90,6 +90,11 @@ export type ResultOutcome = 'stored' | 'unchanged' | 'diverged' | 'replaced';
 export interface ResultPutOptions {
   /** For keys whose content may change: the new result replaces the old one without a divergence. */
   readonly replace?: boolean;
+  /**
+   * The result must not be served. It is kept as the rival of a result with other outputs, and then this is
+   * `diverged`; else nothing is stored, and this is `unchanged`.
+   */
+  readonly asRival?: boolean;
   readonly writer?: Writer | undefined;
 }
 

@@ -185,6 +185,20 @@ class HttpRemote implements Remote {
     });
   }
 
+  async putRival(action: Hash, key: Digest, result: Uint8Array): Promise<boolean> {
+    const body = appendBlobs({ result: Buffer.from(result), blobs: [] });
+    return this.#upload(body.length, async () => {
+      const upload = { size: body.length, body };
+      const response = await this.#request('PUT', `${this.#pathSets}${action}?rival=${key.hash}`, upload);
+      if (response.statusCode === NOT_UNDERSTOOD) {
+        await this.#discard(response);
+        return false;
+      }
+      await expectTaken(response);
+      return decodePublished(await this.#whole(response, MAX_PUBLISHED_BYTES)) === 'diverged';
+    });
+  }
+
   inlinedBlob(hash: Hash): Buffer | undefined {
     return this.#inlinedBlobs.peek(hash);
   }
@@ -376,6 +390,9 @@ class HttpRemote implements Remote {
 }
 
 const NOTHING = new Uint8Array(0);
+
+/** The answer of an older server to a request that it does not know. */
+const NOT_UNDERSTOOD = 400;
 
 /** The namespace of a remote is the path of its URL. */
 function namespacePrefix({ pathname }: URL): string {

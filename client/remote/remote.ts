@@ -61,6 +61,11 @@ export interface Remote extends RemoteLists {
    * now, and nothing was stored. For a remote that takes publications.
    */
   publish(publication: Publication): Promise<'stored' | 'diverged' | 'listed'>;
+  /**
+   * Sends a result that must not be served; the remote has its blobs. True if the remote keeps it beside a
+   * result of the same key with other outputs. For a remote that takes publications.
+   */
+  putRival(action: Hash, key: Digest, result: Uint8Array): Promise<boolean>;
   /** The server announced that it takes reports of runs. Only an Assay server does. */
   readonly takesReports: boolean;
   close(): Promise<void>;

@@ -1,7 +1,8 @@
 // The divergence layer: a key with a complete result keeps it. A second result with other outputs is stored
 // as its rival and reported, and never replaces the first, even if both come at once. The exceptions are in
 // core/precedence.ts: a success replaces a failure, a proven result an unproven one. If a caller replaces a
-// result, the new one stays, and other outputs are reported.
+// result, the new one stays, and other outputs are reported. A result that is put `asRival` is never served: it is
+// stored beside a result with other outputs, or not at all.
 //
 // Sits directly on the engine's records, which alone can replace conditionally. The completeness layer above
 // has already collected the references.
@@ -43,6 +44,12 @@ export function recordingDivergence(
     const first = await records.get(address);
     const served = first && (await isWhole(first)) ? first : undefined;
     const isOther = served !== undefined && !sameOutcome(served, result);
+    if (options.asRival) {
+      if (!isOther) return 'unchanged';
+      onEvent({ type: 'diverged', address });
+      await storeRival(address, result);
+      return 'diverged';
+    }
     if (served && !options.replace) {
       const isBetter = takesPrecedence(decodeResult(result.bytes), decodeResult(served.bytes));
       if (!isOther && !isBetter) return 'unchanged';

@@ -93,6 +93,10 @@ class GrpcRemote implements Remote {
     throw new RemoteFault('it takes no publications over gRPC');
   }
 
+  putRival(): Promise<never> {
+    throw new RemoteFault('it takes no publications over gRPC');
+  }
+
   get takesReports(): boolean {
     return this.#services.takesReports;
   }

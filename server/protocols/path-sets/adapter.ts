@@ -6,6 +6,7 @@
 //   PUT ?set=SHA256     adds a path set, which must be stored as a blob
 //   PUT ?publish=KEY[&set=SHA256][&first=1]
 //                       stores a result with its small blobs, and then adds the set
+//   PUT ?rival=KEY      stores such a result beside the one that KEY has, if their outputs differ: a divergence
 //
 // Finding is a GET, because proxies and read-only mirrors pass on nothing else.
 import { parseHash } from '../../../core/digest.ts';
@@ -45,7 +46,7 @@ export const pathSets: Adapter = {
         return exchange.answer(200, [...PROTOBUF, ...announcement(exchange)], body);
       }
       case 'PUT':
-        if (query.has('publish')) return answerPublication(exchange, name, query);
+        if (isPublication(query)) return answerPublication(exchange, name, query);
         await addPathSet(exchange, name, parseHash(query.get('set') ?? ''));
         return exchange.answerStored([]);
       default:
@@ -56,15 +57,21 @@ export const pathSets: Adapter = {
 
 function requirementOf(method: string, query: URLSearchParams): Requirement {
   if (method !== 'PUT') return GET_SETS;
-  return query.has('publish') ? PUBLISH : PUT_SET;
+  return isPublication(query) ? PUBLISH : PUT_SET;
+}
+
+function isPublication(query: URLSearchParams): boolean {
+  return query.has('publish') || query.has('rival');
 }
 
 async function answerPublication(exchange: Exchange, name: ListName, query: URLSearchParams): Promise<void> {
   const set = query.get('set');
+  const rival = query.get('rival');
   const publication = {
-    result: parseHash(query.get('publish') ?? ''),
-    set: set === null ? undefined : parseHash(set),
+    result: parseHash(rival ?? query.get('publish') ?? ''),
+    set: set === null || rival !== null ? undefined : parseHash(set),
     isFirst: query.get('first') === '1',
+    asRival: rival !== null,
   };
   const body = await receiveWhole(exchange, exchange.server.limits.maxBatchBytes);
   return exchange.answer(200, PROTOBUF, await publish(exchange, name, publication, body));

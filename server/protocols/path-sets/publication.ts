@@ -22,13 +22,15 @@ export interface Publication {
   readonly set: Hash | undefined;
   /** Store nothing if the action has path sets: the client has compared its result with none. */
   readonly isFirst: boolean;
+  /** The result must not be served: it is what a check of the stored one made (`--check-hits`). */
+  readonly asRival: boolean;
 }
 
 /** An encoded PublishResponse. */
 export async function publish(
   request: RequestContext,
   name: ListName,
-  { result: key, set, isFirst }: Publication,
+  { result: key, set, isFirst, asRival }: Publication,
   body: Buffer,
 ): Promise<Buffer> {
   const { store, server } = request;
@@ -38,7 +40,7 @@ export async function publish(
   if (isFirst && (await hasPathSets(request, name))) return encode('listed');
   const outcome = await server.lifecycle.whileWriting(async () => {
     await putAll(request, blobs);
-    return store.results.put({ namespace: name.namespace, key }, result);
+    return store.results.put({ namespace: name.namespace, key }, result, { asRival });
   });
   if (set) await addPathSet(request, name, set);
   return encode(outcome);

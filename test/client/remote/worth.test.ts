@@ -20,6 +20,7 @@ const newRemote = (): Remote => ({
   putBlobs: async () => {},
   takesPublications: false,
   publish: async () => 'stored',
+  putRival: async () => false,
   inlinedBlob: () => undefined,
   listPathSets: async () => undefined,
   findResult: async () => undefined,

@@ -45,6 +45,7 @@ function remoteThat(puts: Remote['putResult']): Remote {
     takesReports: false,
     takesPublications: false,
     publish: async () => 'stored',
+    putRival: async () => false,
     inlinedBlob: () => undefined,
     giveUp() {
       usable = false;

@@ -1,6 +1,6 @@
 // A result, its small blobs and its path set in one request: all of it is stored in the order of single
 // requests, or nothing of it is visible.
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Digest, digestOf, type Hash } from '../../../core/digest.ts';
 import { appendBlobs } from '../../../core/inlined-blobs.ts';
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
@@ -25,6 +25,8 @@ interface Sent {
   readonly set?: Hash;
   readonly isFirst?: boolean;
   readonly token?: string;
+  /** Not as the result of the key. */
+  readonly asRival?: boolean;
 }
 
 function named(bytes: Buffer): { hash: Hash; bytes: Buffer } {
@@ -33,8 +35,9 @@ function named(bytes: Buffer): { hash: Hash; bytes: Buffer } {
 
 async function publish(server: TestServer, sent: Sent = {}) {
   const { result = resultNaming(digestOf(OUTPUT)), blobs = [named(OUTPUT), named(SET)] } = sent;
-  const { set = digestOf(SET).hash, isFirst = false, token } = sent;
-  const url = `${server.url}/path-sets/v1/${ACTION}?publish=${KEY}&set=${set}${isFirst ? '&first=1' : ''}`;
+  const { set = digestOf(SET).hash, isFirst = false, token, asRival } = sent;
+  const query = asRival ? `rival=${KEY}` : `publish=${KEY}&set=${set}${isFirst ? '&first=1' : ''}`;
+  const url = `${server.url}/path-sets/v1/${ACTION}?${query}`;
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const { status, body } = await ask(url, 'PUT', { headers, body: appendBlobs({ result, blobs }) });
   if (status !== 200) return status;
@@ -113,4 +116,32 @@ test('a read-only server takes none', async () => {
   const server = await testServer({ readOnly: true });
   expect(await publish(server)).toBe(403);
   await expectNothing(server);
+});
+
+describe('a rival', () => {
+  const other = contentOf('another output', 100);
+  const rival = { result: resultNaming(digestOf(other)), blobs: [named(other)], asRival: true };
+
+  test('is kept beside the result of the key, which stays, and never alone', async () => {
+    const server = await testServer();
+    expect(await publish(server, rival)).toBe('unchanged');
+    await expectNothing(server);
+    await publish(server);
+    expect(await publish(server, { asRival: true })).toBe('unchanged');
+    const address = { namespace: DEFAULT_NAMESPACE, key: KEY };
+    const served = await server.store.results.get(address);
+    expect(await publish(server, rival)).toBe('diverged');
+    expect((await server.store.results.get(address))?.bytes).toEqual(served?.bytes);
+    expect(await Array.fromAsync(server.store.review?.divergences() ?? [])).toHaveLength(1);
+  });
+
+  test('needs the right to write, and a pull request never gets one of its own', async () => {
+    const server = await testServer({ identities: EVERYBODY });
+    await publish(server, { token: 'main' });
+    expect(await publish(server, { ...rival, token: 'reader' })).toBe(403);
+    expect(await publish(server, { ...rival, token: 'pull' })).toBe('unchanged');
+    expect(await publish(server, { ...rival, token: 'main' })).toBe('diverged');
+    const pulled = await list(server, { authorization: 'Bearer pull' });
+    expect(pulled.predicted).toBe(KEY);
+  });
 });

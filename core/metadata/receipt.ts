@@ -27,9 +27,14 @@ export interface RunOrigin {
   readonly inputs?: number;
 }
 
+/** What a check of a hit found, if its command made something else than the stored result. */
+export type HitVerdict = 'different' | 'unstable';
+
 export interface Receipt extends RunOrigin {
   /** When the command started, as ISO 8601. */
   readonly at?: string;
+  /** The result was made by a check of the stored one, and is never served. */
+  readonly checked?: HitVerdict;
 }
 
 const WHERE = /^[\x21-\x7e](?:[\x20-\x7e]{0,298}[\x21-\x7e])?$/;
@@ -46,8 +51,21 @@ export function isCommit(text: string): boolean {
 
 /** Without `where`, which is the worker of the result's metadata. */
 export function encodeReceipt(action: Hash, { commit = '', assay = '', inputs = 0 }: RunOrigin = {}): Any {
-  const message = ReceiptMessage.encode({ commit, assay, inputs, action });
-  return { typeUrl: TYPE, value: Buffer.from(message.finish()) };
+  return anyOf({ commit, assay, inputs, action, checked: '' });
+}
+
+function anyOf(message: ReceiptMessage): Any {
+  return { typeUrl: TYPE, value: Buffer.from(ReceiptMessage.encode(message).finish()) };
+}
+
+/** The result of a check, whose receipt tells what the check found. A result without a receipt stays as it is. */
+export function withVerdict(result: ActionResult, checked: HitVerdict): ActionResult {
+  const { auxiliaryMetadata = [], ...metadata } = result.executionMetadata ?? { worker: '' };
+  const receipt = decodeMessage(auxiliaryMetadata);
+  if (!receipt) return result;
+  const others = auxiliaryMetadata.filter(({ typeUrl }) => typeUrl !== TYPE);
+  const marked = [...others, anyOf({ ...receipt, checked })];
+  return { ...result, executionMetadata: { ...metadata, auxiliaryMetadata: marked } };
 }
 
 /** The key of the action that a result names. Undefined for results of other clients and older versions. */
@@ -69,14 +87,15 @@ export function receiptOf({ executionMetadata }: Pick<ActionResult, 'executionMe
   };
 }
 
-function decodeReceipt(metadata: readonly Any[]): RunOrigin {
+function decodeReceipt(metadata: readonly Any[]): Receipt {
   const message = decodeMessage(metadata);
   if (!message) return {};
-  const { commit, assay, inputs } = message;
+  const { commit, assay, inputs, checked } = message;
   return {
     ...(COMMIT.test(commit) && { commit }),
     ...(VERSION.test(assay) && { assay }),
     ...(inputs >= 0 && { inputs }),
+    ...((checked === 'different' || checked === 'unstable') && { checked }),
   };
 }
 

@@ -1,5 +1,6 @@
 // Lists divergences: keys with two results, who wrote each of them, and their first difference.
 // Left out is a key whose results have become equal: the first one was forgotten, and the command ran again.
+import { type HitVerdict, receiptOf } from '../../core/metadata/receipt.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import { decodeResult, deterministicPart } from '../../core/result.ts';
 import type { Blobs, Divergence, Review, StoredResult } from '../store.ts';
@@ -14,6 +15,8 @@ export interface ListedDivergence {
   /** The newest of those with other outputs. */
   readonly second: ListedWriter | null;
   readonly difference: Difference;
+  /** The second result was made by a check of the first (`assay run --check-hits`), and this is what it found. */
+  readonly checked?: HitVerdict;
 }
 
 /** Null if the result has no recorded writer. */
@@ -41,12 +44,14 @@ export async function* listDivergences(
   for await (const divergence of review.divergences()) {
     const { address, first, second } = divergence;
     if (!isShown(address.namespace) || areEqual(divergence)) continue;
+    const { checked } = receiptOf(decodeResult(second.bytes));
     yield {
       namespace: address.namespace,
       key: address.key,
       first: writerOf(first, withAddresses),
       second: writerOf(second, withAddresses),
       difference: await firstDifference(blobs, first.bytes, second.bytes, budget),
+      ...(checked && { checked }),
     };
   }
 }

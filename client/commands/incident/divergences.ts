@@ -7,9 +7,8 @@ import {
   type ListedWriter,
   listDivergences,
 } from '../../../store/review/divergences.ts';
-import type { ByteDifference } from '../../../store/review/first-byte.ts';
-import type { Difference, OutputDifference } from '../../../store/review/first-difference.ts';
-import { bytesText, counted } from '../../graph/view/words.ts';
+import { differenceText } from '../../check-hits/difference-text.ts';
+import { counted } from '../../graph/view/words.ts';
 import { SyncStream } from '../../terminal/sync-stream.ts';
 import { REVIEW_ENVIRONMENT, REVIEW_FLAGS, remoteOf, reviewLocally } from './review-flags.ts';
 
@@ -50,11 +49,12 @@ export const divergencesCommand: CommandModule = {
 };
 
 function inWords({ divergences, more }: { divergences: readonly ListedDivergence[]; more: boolean }): string {
-  const lines = divergences.flatMap(({ namespace, key, first, second, difference }) => [
+  const lines = divergences.flatMap(({ namespace, key, first, second, difference, checked }) => [
     `${key} ${namespace || '(the default namespace)'}`,
     `  first   ${writerText(first)}`,
     `  second  ${writerText(second)}`,
-    `  ${differenceText(difference)}`,
+    `  ${differenceText(difference, ['first', 'second'])}`,
+    ...(checked ? [`  ${CHECKED[checked]}`] : []),
     '',
   ]);
   const total = more
@@ -63,41 +63,14 @@ function inWords({ divergences, more }: { divergences: readonly ListedDivergence
   return `${visibleLines([...lines, `assay divergences: ${total}`].join('\n'))}\n`;
 }
 
+/** What `assay run --check-hits` found. */
+const CHECKED = {
+  different: 'a check of the first made the second, twice: the first is stale',
+  unstable: 'a check of the first ran its command twice, and the two runs differ',
+} as const;
+
 function writerText(writer: ListedWriter | null): string {
   if (!writer) return 'its writer was not recorded';
   const { name, from, protocol, at } = writer;
   return `${at} ${name}${from ? ` from ${from}` : ''}, ${protocol}`;
-}
-
-export function differenceText({ exitCodes, output, log }: Difference): string {
-  const parts = [
-    exitCodes && `exit code ${exitCodes[0]} and ${exitCodes[1]}`,
-    output && outputText(output),
-    log && `${log.stream} ${byteText(log)}`,
-  ].filter((part) => part !== undefined);
-  return parts.join('; ') || 'they differ only in how their folders are encoded';
-}
-
-function outputText(output: OutputDifference): string {
-  const { path } = output;
-  switch (output.how) {
-    case 'content':
-      return `${path} ${byteText(output)} (${bytesText(output.sizes[0])} and ${bytesText(output.sizes[1])})`;
-    case 'only-in':
-      return `${path} is only in the ${output.side} result`;
-    case 'kind':
-      return `${path} is a ${output.kinds[0]} in the first and a ${output.kinds[1]} in the second result`;
-    case 'executable':
-      return `${path} is executable only in the ${output.executable[0] ? 'first' : 'second'} result`;
-    case 'target':
-      return `${path} leads to ${JSON.stringify(output.targets[0])} and ${JSON.stringify(output.targets[1])}`;
-    case 'folder':
-      return `${path} differs; its list of files is gone (${output.gone})`;
-  }
-}
-
-function byteText(difference: ByteDifference): string {
-  if ('offset' in difference) return `differs from byte ${difference.offset} on`;
-  if ('gone' in difference) return `differs; its content is gone (${difference.gone})`;
-  return 'differs; the first bytes are equal, and the rest was not compared';
 }

@@ -67,6 +67,11 @@ export interface Receipt {
   assay: string;
   /** The key of the action, as hex. A result behind a path set lies under another key. */
   action: string;
+  /**
+   * What a check of the stored result found (`assay run --check-hits`): "different" or "unstable". Such a result is
+   * kept beside the stored one and never served. Empty for every other result.
+   */
+  checked: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -628,7 +633,7 @@ export const Evidence: MessageFns<Evidence> = {
 };
 
 function createBaseReceipt(): Receipt {
-  return { commit: "", inputs: 0, assay: "", action: "", _unknownFields: {} };
+  return { commit: "", inputs: 0, assay: "", action: "", checked: "", _unknownFields: {} };
 }
 
 export const Receipt: MessageFns<Receipt> = {
@@ -644,6 +649,9 @@ export const Receipt: MessageFns<Receipt> = {
     }
     if (message.action !== "") {
       writer.uint32(34).string(message.action);
+    }
+    if (message.checked !== "") {
+      writer.uint32(42).string(message.checked);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -699,6 +707,14 @@ export const Receipt: MessageFns<Receipt> = {
             }
 
             message.action = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.checked = reader.string();
             continue;
           }
         }

@@ -206,6 +206,7 @@ const DIVERGENCE: ShapeOf<DivergenceRow> = {
   'byte?': 'number',
   'bytes?': { first: 'string', second: 'string' },
   isStored: 'boolean',
+  'checked?': 'string',
   whatToDo: 'string',
 };
 

@@ -378,6 +378,8 @@ export interface DivergenceRow {
   readonly bytes?: { readonly first: string; readonly second: string };
   /** The server has the action of this key. It does not for a result that depends on undeclared files. */
   readonly isStored: boolean;
+  /** A check of the first result (`--check-hits`) made the second: `different` is a stale hit. */
+  readonly checked?: 'different' | 'unstable';
   readonly whatToDo: string;
 }
 

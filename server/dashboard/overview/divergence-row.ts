@@ -12,7 +12,7 @@ export interface DivergenceReader {
 }
 
 export async function divergenceRow(
-  { key, namespace, first, second, difference }: ListedDivergence,
+  { key, namespace, first, second, difference, checked }: ListedDivergence,
   { mayReadBlobs, isStored }: DivergenceReader,
 ): Promise<DivergenceRow> {
   const { output, log, exitCodes } = difference;
@@ -27,10 +27,17 @@ export async function divergenceRow(
     ...(content && { byte: content.offset }),
     ...(content && mayReadBlobs && { bytes: { first: content.bytes[0], second: content.bytes[1] } }),
     isStored: await isStored(key),
-    whatToDo: exitCodes
-      ? 'The command ended in two ways with the same inputs. Run `assay reproduce` on the step.'
-      : 'Run `assay reproduce` on the step: it names the likely cause, such as a time stamp or an order of files.',
+    ...(checked && { checked }),
+    whatToDo: whatToDo(checked, exitCodes !== undefined),
   };
+}
+
+function whatToDo(checked: ListedDivergence['checked'], isByExit: boolean): string {
+  if (checked === 'different')
+    return 'A stale hit: a check (`--check-hits`) ran the command twice, and both runs made the second result. The check’s log names what the first has no fact for. `assay forget --key` removes the first.';
+  return isByExit
+    ? 'The command ended in two ways with the same inputs. Run `assay reproduce` on the step.'
+    : 'Run `assay reproduce` on the step: it names the likely cause, such as a time stamp or an order of files.';
 }
 
 function textOf({ exitCodes, output, log }: ListedDivergence['difference']): string {

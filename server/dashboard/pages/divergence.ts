@@ -2,11 +2,11 @@
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import type { DivergenceRow } from '../api/types.ts';
 import { ago, count, short } from './format.ts';
-import { link, sentence, table } from './parts.ts';
+import { badge, link, sentence, table } from './parts.ts';
 import { protocolWord } from './words.ts';
 
 export function divergenceCard(
-  { key, namespace, first, second, text, path, byte, bytes, isStored, whatToDo }: DivergenceRow,
+  { key, namespace, first, second, text, path, byte, bytes, isStored, checked, whatToDo }: DivergenceRow,
   now: number,
 ): Html {
   const who = (writer: DivergenceRow['first']) =>
@@ -27,7 +27,7 @@ export function divergenceCard(
         ],
       )
     : html`<p class="note">First by ${who(first)}; second by ${who(second)}.</p>`;
-  return html`<h3>${text}</h3>
+  return html`<h3>${checked === 'different' ? html`${badge('bad', 'stale hit')} ` : NOTHING}${text}</h3>
 <p class="note">Key ${isStored ? link(`/action/${key}`, short(key)) : short(key)}${namespace === '' ? NOTHING : html` in <code>${namespace}</code>`}${bytes ? html`. ${title}:` : NOTHING}</p>
 <div>${sides}<p class="why">${sentence(whatToDo)}</p></div>`;
 }

@@ -1,5 +1,6 @@
 // What a run gets from its caller: the caches, the environment, the output streams, the clock and hooks.
 import type { Variables } from '../action/environment.ts';
+import type { HitSample } from '../check-hits/hit-sample.ts';
 import type { Ownership } from '../outputs/output-lock.ts';
 import type { ScratchPool } from '../process/scratch-pool.ts';
 import type { Report } from '../terminal/events.ts';
@@ -14,6 +15,8 @@ export interface RunContext {
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly report: Report;
+  /** The hits to check (--check-hits). */
+  readonly sample?: Pick<HitSample, 'includes'> | undefined;
   /** The command starts without the state of earlier runs. */
   readonly withoutState?: boolean;
   /** The run does not wait for its uploads; the caller that opened the cache does at the end. */

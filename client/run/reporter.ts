@@ -15,16 +15,19 @@ export class Reporter {
   readonly #screen: Screen;
   readonly #json: boolean;
   readonly #verbose: boolean;
+  readonly #sample: Sample | undefined;
   readonly #warnings: string[] = [];
   #notPublished: string | undefined;
   #found: readonly Finding[] = [];
   #progressShown = false;
 
-  /** `verbose`: prints the receipt of a hit. */
-  constructor(screen: Screen, json: boolean, verbose = false) {
+  /** `verbose`: prints the receipt of a hit. `sample`: the hits to check. */
+  constructor(screen: Screen, json: boolean, verbose = false, sample?: Sample) {
     this.#screen = screen;
     this.#json = json;
     this.#verbose = verbose;
+    this.#sample = sample;
+    if (sample) this.#say(`checks hits (${sampleText(sample)})`);
   }
 
   readonly report: Report = (event) => {
@@ -52,7 +55,7 @@ export class Reporter {
 
   #machineSummary(summary: RunSummary): Record<string, unknown> {
     const { outcome, key, exitCode, status, reason, published, shared, outputsWritten } = summary;
-    const { commandMs, elapsedMs, diverged, receipt, page } = summary;
+    const { commandMs, elapsedMs, diverged, checked, receipt, page } = summary;
     return {
       outcome,
       key,
@@ -65,6 +68,8 @@ export class Reporter {
       commandMs: Math.round(commandMs),
       elapsedMs: Math.round(elapsedMs),
       ...(diverged && { diverged }),
+      ...(checked && { checked }),
+      ...(this.#sample && { checkSeed: this.#sample.seed }),
       ...(receipt && { receipt }),
       ...(page !== undefined && { page }),
       ...(this.#found.length > 0 && { findings: this.#found.map(findingJson) }),
@@ -74,10 +79,12 @@ export class Reporter {
   }
 
   #sentence(summary: RunSummary): string {
-    const { outcome, key, reason, commandMs, elapsedMs, status } = summary;
+    const { outcome, key, reason, commandMs, elapsedMs, status, checked } = summary;
     const name = key.slice(0, 12);
     if (outcome !== 'miss') {
       const where = outcome === 'hit-local' ? 'local' : 'remote';
+      if (checked)
+        return `${this.#colour(checked === 'same' ? 'green' : 'red', 'hit')} (${where})${checkedText(checked)} ${name}, ran ${duration(commandMs)}`;
       return `${this.#colour('green', 'hit')} (${where}${proofMark(status)}) ${name}, ${outputsText(summary)}${savedText(commandMs - elapsedMs)}`;
     }
     return `${this.#colour('yellow', 'miss')} ${name}: ${reason}; ran ${duration(commandMs)}, ${this.#publicationText(summary)}`;
@@ -95,7 +102,7 @@ export class Reporter {
     for (const line of findingLines(event)) this.#say(line);
   }
 
-  #colour(colour: 'green' | 'yellow', text: string): string {
+  #colour(colour: 'green' | 'yellow' | 'red', text: string): string {
     return colourFor(this.#screen.isTTY ?? false, process.env)(colour, text);
   }
 
@@ -123,6 +130,21 @@ export class Reporter {
     if (this.#progressShown) this.#screen.write('\r\x1b[K');
     this.#progressShown = false;
   }
+}
+
+/** The sample of --check-hits. */
+interface Sample {
+  readonly percent: number;
+  readonly seed: string;
+}
+
+export function sampleText({ percent, seed }: Sample): string {
+  return `--check-hits=${percent} --check-seed=${seed}`;
+}
+
+/** Behind the word "hit". */
+export function checkedText(checked: NonNullable<RunSummary['checked']>): string {
+  return checked === 'same' ? ', checked' : `, checked: ${checked.toUpperCase()}`;
 }
 
 type Findings = RunEvent & { type: 'findings' };
@@ -196,6 +218,8 @@ function wordsFor(event: Warning): string {
       return `${event.results === 1 ? '1 result was' : `${event.results} results were`} not shared, and will be sent by the next run or \`assay push\`: ${event.why}`;
     case 'hit-unusable':
       return `a stored result could not be used, counting it as a miss: ${event.why}`;
+    case 'hit-check':
+      return event.text;
     case 'resumed':
       return `starting from checkpoint ${event.checkpoint}`;
     case 'checkpoints-behind':

@@ -5,11 +5,13 @@
 //   key > lookup ─┤                                    ├─> the log, the exit code
 //                 └─ miss ─> execute > seal > publish ─┘
 //
+// A hit that --check-hits sampled runs its command all the same (check-hits/check-hit.ts).
 // The command's exit code and outputs are the same with a working cache, a broken one, or none.
 import type { Hash } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
 import type { MissCause } from '../../core/metadata/run-report.ts';
 import type { RunRequest } from '../action/request.ts';
+import type { Checked } from '../check-hits/check-hit.ts';
 import type { Outcome } from '../history/history.ts';
 import { withOutputLocks } from '../outputs/output-lock.ts';
 import type { Checkpoints } from '../snapshots/checkpoint/checkpoints.ts';
@@ -52,6 +54,8 @@ export interface RunSummary {
   readonly diverged?: true;
   /** Why the result was not published, if the command ran and it was not. */
   readonly notPublished?: string;
+  /** For a hit whose command ran all the same (--check-hits): whether it made what is stored. */
+  readonly checked?: Checked;
   /** For a hit: whose run made the result, and what was compared. */
   readonly receipt?: HitReceipt;
   /** How many outputs were written; the others were already correct. */
@@ -70,9 +74,10 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   const action = keyOf(request, context);
   context.onKeyed?.(action);
   const hit = await lookup(action, recording);
-  const ran =
-    (hit && (await useHit(hit, action, recording))) ??
-    (await makeResult(action, recording, reasons, hit === undefined));
+  const sampled = hit && isSampled(hit, action, recording) ? hit : undefined;
+  const used = hit && !sampled ? await useHit(hit, action, recording) : undefined;
+  const looksAgain = hit === undefined || sampled !== undefined;
+  const ran = used ?? (await makeResult(action, recording, reasons, looksAgain, sampled));
   const shared = await finishSharing(ran.sent, began, context);
   const notPublished = ran.outcome === 'miss' && !ran.published ? reasons.notKept : undefined;
   return {
@@ -111,6 +116,11 @@ async function finishSharing(
   };
 }
 
+/** Nothing proves an unproven result, so a check of it would tell nothing. */
+function isSampled({ status }: Hit, { key }: KeyedAction, { sample }: RunContext): boolean {
+  return (sample?.includes(key.hash) ?? false) && (status === 'declared' || status === 'observed');
+}
+
 /** Undefined if the outputs could not be restored. */
 async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promise<RunEnd | undefined> {
   if (isInPlace(hit, action, context)) return finishHit(hit, 0, action, context);
@@ -123,21 +133,35 @@ async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promi
  * Takes the job slot first, then the output locks: a run that holds a lock waits for nothing else, so there
  * is no deadlock.
  * With the locks it looks up the result again: another run may have made it since. If it ran the command nevertheless,
- * the outputs would be away for a while, and somebody may be reading them. `isMiss`: no result was found before; one
- * that could not be restored is not tried again.
+ * the outputs would be away for a while, and somebody may be reading them. `looksAgain` is false after a result that
+ * could not be restored: it is not tried again. `sampled`: the hit that is to be checked.
  */
 async function makeResult(
   action: KeyedAction,
   context: RunContext,
   reasons: MissReasons,
-  isMiss: boolean,
+  looksAgain: boolean,
+  sampled: Hit | undefined,
 ): Promise<RunEnd> {
   await context.acquireJobSlot?.();
   return withOutputLocks(action.request, context, async (waited, ownership) => {
     const owning = { ...context, ownership };
     const lookAgain = waited ? lookup : lookupLocally;
-    const hit = waited || isMiss ? await lookAgain(action, context) : undefined;
+    const hit = waited || looksAgain ? await lookAgain(action, context) : undefined;
+    if (hit && isSampled(hit, action, context))
+      return check(hit.result === sampled?.result ? sampled : hit, action, owning);
     return (await restoreHit(hit, action, owning)) ?? runCommand(action, owning, reasons);
+  });
+}
+
+async function check(hit: Hit, action: KeyedAction, context: RunContext): Promise<RunEnd> {
+  const { checkHit } = await import('../check-hits/check-hit.ts');
+  return checkHit(hit, action, { ...context, withoutState: true }, async (own) => {
+    const state = await openState(action, own);
+    const { execution, checkpoints } = await executeAction(action, own, state);
+    // A later check must not start from a checkpoint of this one.
+    await checkpoints?.finish(true);
+    return execution;
   });
 }
 
@@ -223,7 +247,7 @@ async function executeAction(
 /**
  * The command's own exit code wins. With --hermetic=strict, an undeclared access turns success into failure.
  */
-function endOf(
+export function endOf(
   { exitCode }: Execution,
   { hermetic }: RunRequest,
   status: EvidenceStatus,

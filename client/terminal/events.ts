@@ -27,6 +27,8 @@ export type RunEvent =
   | { readonly type: 'findings'; readonly findings: readonly Finding[]; readonly gaps: readonly string[] }
   /** Assay found a result and refused it. */
   | { readonly type: 'hit-refused'; readonly why: string }
+  /** What a check of a hit found (--check-hits). */
+  | { readonly type: 'hit-check'; readonly text: string }
   /** The command resumes from the checkpoint of an earlier run. */
   | { readonly type: 'resumed'; readonly checkpoint: number }
   /** Checkpoints are made faster than they upload. `arrived`: the last one at the remote, 0 for none. */

@@ -81,6 +81,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'maintenance  maintenance/verify  snapshots',
     'snapshots/checkpoint  snapshots/state  up-to-date',
     'reproduce  graph/view  graph/page  report',
+    'check-hits',
     'graph  maintenance/doctor',
     'audit  library  integrations/bazel-worker  integrations/gocache',
     'config/init',
@@ -97,6 +98,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
 const LATE_AGAINST_ORDER: readonly string[] = [
   'client/remote/open.ts -> client/remote/grpc',
   'client/run/caches.ts -> client/snapshots',
+  'client/run/run.ts -> client/check-hits',
   'client/run/run.ts -> client/snapshots/checkpoint',
   'client/run/run.ts -> client/snapshots/state',
 ];

@@ -27,6 +27,17 @@ export const GRAPH_FLAGS = {
     type: 'boolean',
     text: 'run every command, even if a result is stored. If its outputs differ from the stored ones, Assay reports that and keeps the stored result',
   },
+  'check-hits': {
+    type: 'string',
+    optionalValue: true,
+    value: 'PERCENT',
+    text: 'run the commands of a sample of the hits all the same, and compare what they make with the stored results; without PERCENT, of all hits. A stored result stays, also if it differs',
+  },
+  'check-seed': {
+    type: 'string',
+    value: 'SEED',
+    text: 'take the sample of an earlier run again: the seed that --check-hits printed',
+  },
   verbose: {
     type: 'boolean',
     short: 'v',

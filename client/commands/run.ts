@@ -1,6 +1,7 @@
 // `assay run -- COMMAND`: runs one action and reports the outcome. `assay run STEP` goes to
 // ../graph/command.ts.
-import { type CommandModule, type FlagTable, usage } from '../../core/cli/command.ts';
+import { type CommandModule, type FlagTable, type ParsedFlags, usage } from '../../core/cli/command.ts';
+import type { HitSample } from '../check-hits/hit-sample.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { ActionReport } from '../report/action-report.ts';
 import { Reporter } from '../run/reporter.ts';
@@ -13,6 +14,8 @@ const flags = {
   ...ACTION_FLAGS,
   ...RUN_FLAGS,
   force: GRAPH_FLAGS.force,
+  'check-hits': GRAPH_FLAGS['check-hits'],
+  'check-seed': GRAPH_FLAGS['check-seed'],
   verbose: GRAPH_FLAGS.verbose,
   'no-report': GRAPH_FLAGS['no-report'],
   store: STORE_FLAGS.store,
@@ -65,7 +68,7 @@ export const runCommand: CommandModule = {
     },
     exitCodes: {
       'of COMMAND': 'the command’s own code, run or replayed; 128+N if signal N ended it',
-      '3': 'with --hermetic=strict: COMMAND succeeded, but accessed more than it declared. Its outputs stay, nothing is cached',
+      '3': 'with --hermetic=strict: COMMAND succeeded, but accessed more than it declared, and nothing is cached; or --check-hits found a stale hit. Its outputs stay',
       '125': 'Assay refused the request; nothing ran',
       '127': 'COMMAND was not found',
     },
@@ -81,13 +84,14 @@ export const runCommand: CommandModule = {
     if (!declaresAction(args)) {
       refuseMisplaced(args, flags, STEP_FLAGS, 'goes with `-- COMMAND`; a step declares it in assay.json');
       const { runSteps } = await import('../graph/command.ts');
-      return runSteps(args, STEP_FLAGS);
+      return runSteps(args, STEP_FLAGS, sampleFrom);
     }
     refuseMisplaced(args, GRAPH_FLAGS, flags, 'goes with the steps of an assay.json, not with `-- COMMAND`');
     const { runUnlessUpToDate } = await import('../up-to-date/run-unless-up-to-date.ts');
     const { flags: parsed, request } = parseAction('run', args, flags);
+    const sample = await sampleFrom(parsed);
     const stderr = new SyncStream(2);
-    const reporter = new Reporter(stderr, parsed.given('json'), parsed.given('verbose'));
+    const reporter = new Reporter(stderr, parsed.given('json'), parsed.given('verbose'), sample);
     if (parsed.given('accept-marked'))
       reporter.report({ type: 'old-flag', flag: '--accept-marked', now: '--keep-unproven=shared' });
     const caller = process.env;
@@ -98,6 +102,7 @@ export const runCommand: CommandModule = {
       remote: parsed.text('remote') ?? caller.ASSAY_REMOTE,
       token: caller.ASSAY_TOKEN,
       force: parsed.given('force'),
+      sample,
       caller,
       stdout: new SyncStream(1),
       stderr,
@@ -111,6 +116,13 @@ export const runCommand: CommandModule = {
     return summary.exitCode;
   },
 };
+
+/** Loaded late: few runs check their hits. */
+async function sampleFrom(flags: ParsedFlags): Promise<HitSample | undefined> {
+  if (!flags.given('check-hits') && !flags.given('check-seed')) return undefined;
+  const { hitSampleFrom } = await import('../check-hits/hit-sample.ts');
+  return hitSampleFrom(flags);
+}
 
 /** Names the right form for a flag that belongs to the other one. */
 function refuseMisplaced(args: readonly string[], others: FlagTable, own: FlagTable, why: string): void {

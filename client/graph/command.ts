@@ -3,6 +3,7 @@ import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
 import { exitCodeOfSignal } from '../../hermeticity/system/exit-status.ts';
+import type { HitSample } from '../check-hits/hit-sample.ts';
 import type { Step } from '../config/step.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
@@ -14,8 +15,14 @@ import { select } from './selection.ts';
 import { cacheOptionsOf, openSession } from './session.ts';
 import type { WatchedPaths } from './watched-paths.ts';
 
-export async function runSteps(args: readonly string[], table: FlagTable): Promise<number> {
+/** `sampleFrom`: the hits to check, from the flags. */
+export async function runSteps(
+  args: readonly string[],
+  table: FlagTable,
+  sampleFrom: (flags: ParsedFlags) => Promise<HitSample | undefined>,
+): Promise<number> {
   const flags = parseFlags(args, table);
+  const sample = await sampleFrom(flags);
   if (flags.given('watch')) {
     const other = ['dry-run', 'graph'].find((flag) => flags.given(flag));
     if (other) throw usage(`--watch and --${other} can’t be combined: --${other} runs no step`);
@@ -23,7 +30,9 @@ export async function runSteps(args: readonly string[], table: FlagTable): Promi
   }
   const { workspace, graph } = await selectGraph(flags);
   if (flags.given('graph')) return print(flags, workspace, graph);
-  return flags.given('dry-run') ? printForecast(flags, workspace, graph) : run(flags, workspace, graph);
+  return flags.given('dry-run')
+    ? printForecast(flags, workspace, graph)
+    : run(flags, workspace, graph, sample);
 }
 
 interface SelectedGraph {
@@ -80,9 +89,14 @@ function missingName({ steps }: OpenedWorkspace): Error {
   return usage(`name a step. ${names.length > 0 ? `Steps: ${names.join(', ')}.` : 'There are none yet.'}`);
 }
 
-async function run(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph): Promise<number> {
+async function run(
+  flags: ParsedFlags,
+  workspace: OpenedWorkspace,
+  graph: Graph,
+  sample: HitSample | undefined,
+): Promise<number> {
   const interruption = new Interruption();
-  const session = openSession(flags, workspace);
+  const session = openSession(flags, workspace, sample);
   try {
     const { exitCode } = await session.run(graph, () => interruption.exitCode);
     return exitCode;

@@ -120,8 +120,9 @@ async function runAndRecord(
   const summary = await run(asked.request, { ...own, onKeyed, onMade });
   if (summary.outcome === 'miss')
     for (const text of step.remarks) emit({ type: 'step-warning', step: step.id, text });
-  const isInPlace = summary.exitCode === 0 && summary.outcome !== 'miss' && summary.outputsWritten === 0;
-  if (summary.outcome === 'miss') {
+  const hasRun = summary.outcome === 'miss' || summary.checked !== undefined;
+  const isInPlace = summary.exitCode === 0 && !hasRun && summary.outputsWritten === 0;
+  if (hasRun) {
     cache.tools.forget();
     cache.systemFiles?.forget();
   }
@@ -132,9 +133,9 @@ async function runAndRecord(
   return summary;
 }
 
-function outcomeOf({ exitCode, outcome }: RunSummary): Pick<StepEnd, 'outcome' | 'replayed'> {
+function outcomeOf({ exitCode, outcome, checked }: RunSummary): Pick<StepEnd, 'outcome' | 'replayed'> {
   if (exitCode === 0) return { outcome };
-  return { outcome: 'failed', ...(outcome !== 'miss' && { replayed: true }) };
+  return { outcome: 'failed', ...(outcome !== 'miss' && !checked && { replayed: true }) };
 }
 
 /** Only a command that ran has one. */
@@ -156,11 +157,12 @@ function runContext(
   reports: StepReports,
   slot: JobSlot,
 ): RunContext {
-  const { emit, cache, scratch, force } = context;
+  const { emit, cache, scratch, force, sample } = context;
   return {
     ...logStreamsOf(step, emit),
     cache: step.cache ? (force ? storeOnly(cache) : cache) : disabled(cache),
     caller,
+    sample,
     withoutState: force,
     uploadsLater: true,
     scratch,

@@ -38,6 +38,7 @@ export async function runGraph({ order }: Graph, options: GraphOptions): Promise
     workspace: workspace.root,
     steps: order.length,
     jobs,
+    ...(options.sample && { checkHits: { percent: options.sample.percent, seed: options.sample.seed } }),
   });
   const context = { ...options, emit };
   // --jobs=1 asks for a strict sequence, so no step is looked up ahead.

@@ -2,6 +2,7 @@
 // The StepRunner is loaded by the first step that needs it.
 
 import type { Variables } from '../action/environment.ts';
+import type { HitSample } from '../check-hits/hit-sample.ts';
 import type { Step } from '../config/step.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { replay, type StreamName } from '../run/log.ts';
@@ -20,6 +21,8 @@ export interface StepContext {
   readonly strayWrites: Set<string>;
   /** Run the commands, whatever is stored (--force). */
   readonly force: boolean;
+  /** The hits to check (--check-hits). */
+  readonly sample?: HitSample | undefined;
   now(): number;
   /** Always the same runner. */
   stepRunner(): Promise<StepRunner>;
@@ -27,9 +30,10 @@ export interface StepContext {
 
 /** Never rejects: an error of a step becomes the outcome of the step. */
 export async function runStep(step: Step, context: StepContext, slot: ScheduleSlot): Promise<StepEnd> {
-  const { emit, force, recorder } = context;
+  const { emit, force, recorder, sample } = context;
   emit({ type: 'step-started', step: step.id, command: step.command });
-  const known = force || !step.cache ? undefined : recorder.lookup(step);
+  const recorded = force || !step.cache ? undefined : recorder.lookup(step);
+  const known = recorded && sample?.includes(recorded.key) ? undefined : recorded;
   if (known?.inPlace) {
     replay(known.inPlace.log, logStreamsOf(step, emit));
     return known.inPlace.end;

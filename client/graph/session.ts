@@ -2,6 +2,7 @@
 import { expectLongRun } from '../../core/bun.ts';
 import { type ParsedFlags, parseNumber } from '../../core/cli/command.ts';
 import type { Variables } from '../action/environment.ts';
+import type { HitSample } from '../check-hits/hit-sample.ts';
 import { appendRun, graphRunsFile } from '../history/graph-runs.ts';
 import { GRAPH } from '../limits.ts';
 import { hasOutbox } from '../local-store/outbox.ts';
@@ -31,7 +32,8 @@ export interface Session {
   close(): Promise<void>;
 }
 
-export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Session {
+/** `sample`: the hits to check. */
+export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace, sample?: HitSample): Session {
   const caller = { ...process.env }; // each access to process.env is a system call
   const jobs = jobsFrom(flags.text('jobs'));
   const view = openView(flags, caller);
@@ -58,6 +60,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace): Ses
     },
     strayWrites: new Set(),
     force: flags.given('force'),
+    sample,
     now: Date.now,
     stepRunner() {
       runner ??= loadStepRunner(cacheOptions);

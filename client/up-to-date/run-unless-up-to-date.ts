@@ -23,6 +23,8 @@ export interface RunOptions
   readonly token?: string | undefined;
   /** Run the command whatever is stored (--force). */
   readonly force?: boolean | undefined;
+  /** The hits to check (--check-hits). */
+  readonly sample?: RunContext['sample'];
   /** Called at the end if this run asked a server that takes reports. Resolves to the address of the run's page. */
   readonly sendReport?: (summary: RunSummary, target: ReportTarget) => Promise<string | undefined>;
 }
@@ -31,7 +33,7 @@ export async function runUnlessUpToDate(request: RunRequest, options: RunOptions
   const began = Date.now();
   const remoteUrl = options.remote ? parseRemoteUrl(options.remote) : undefined;
   const hit = options.force ? undefined : lookup(request, options);
-  if (!hit) return runWithCaches(request, remoteUrl, options);
+  if (!hit || options.sample?.includes(hit.key)) return runWithCaches(request, remoteUrl, options);
   const summary = finish(hit, request, options, began);
   if (remoteUrl && hasOutbox(options.storeFolder)) await share(request, remoteUrl, options);
   return summary;

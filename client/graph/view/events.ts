@@ -2,6 +2,7 @@
 // docs/EVENTS.md describes them for machines. A change of a meaning there needs a new EVENTS_VERSION.
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import type { MissCause, ReportedFinding } from '../../../core/metadata/run-report.ts';
+import type { Checked } from '../../check-hits/check-hit.ts';
 import type { Outcome } from '../../history/history.ts';
 import type { StreamName } from '../../run/log.ts';
 import type { HitReceipt } from '../../run/receipt.ts';
@@ -28,6 +29,8 @@ export interface StepEnd {
   /** At the end of the step. Uploads go on in the background, also after the last step. */
   readonly shared: boolean;
   readonly diverged?: true;
+  /** For a hit whose command ran all the same (--check-hits): whether it made what is stored. */
+  readonly checked?: Checked;
   readonly outputsWritten: number;
   /** The duration of the command when it ran, and of this step now. */
   readonly commandMs: number;
@@ -63,10 +66,21 @@ export interface GraphSummary {
   readonly unshared: number;
   /** One action had a different result before, which stays. */
   readonly diverged?: true;
+  /** With --check-hits: the sample, and what the checks found. */
+  readonly checkHits?: CheckTotals;
   /** Warnings that concern the whole run, such as an unreachable remote. */
   readonly warnings: readonly string[];
   readonly exitCode: number;
 }
+
+/** The sample of --check-hits. */
+export interface CheckedSample {
+  readonly percent: number;
+  readonly seed: string;
+}
+
+/** How many hits have each verdict. */
+export interface CheckTotals extends CheckedSample, Readonly<Record<Checked, number>> {}
 
 export type GraphEvent =
   | {
@@ -76,6 +90,8 @@ export type GraphEvent =
       readonly workspace: string;
       readonly steps: number;
       readonly jobs: number;
+      /** With --check-hits. */
+      readonly checkHits?: CheckedSample;
     }
   | { readonly type: 'step-started'; readonly step: string; readonly command: readonly string[] }
   /** The step waits for a job slot to run its command. */

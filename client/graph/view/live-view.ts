@@ -2,7 +2,7 @@
 import { wrapLine } from '../../../core/cli/layout.ts';
 import { GRAPH } from '../../limits.ts';
 import { receiptText } from '../../run/receipt.ts';
-import { duration, sendingText } from '../../run/reporter.ts';
+import { duration, sampleText, sendingText } from '../../run/reporter.ts';
 import type { Colour } from '../../terminal/colour.ts';
 import type { Writable } from '../../terminal/sync-stream.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
@@ -43,6 +43,7 @@ export class LiveView {
     switch (event.type) {
       case 'run-started':
         this.#begin(event.steps, now());
+        if (event.checkHits) this.#print(`checks hits (${sampleText(event.checkHits)})`);
         break;
       case 'step-waiting':
         this.#running.delete(event.step);

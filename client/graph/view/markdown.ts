@@ -1,6 +1,6 @@
 // The summary of a graph run as Markdown, for a CI job's summary page.
 
-import { duration, savedText } from '../../run/reporter.ts';
+import { checkedText, duration, savedText } from '../../run/reporter.ts';
 import { plain } from '../../terminal/colour.ts';
 import type { GraphSummary, StepEnd } from './events.ts';
 import { failureReason, summaryLines } from './words.ts';
@@ -49,8 +49,9 @@ function row(end: StepEnd): string {
   const { step, outcome, commandMs, elapsedMs, reason } = end;
   const isHit = outcome === 'hit-local' || outcome === 'hit-remote';
   const whyNot = outcome === 'failed' ? failureReason(end) : reason;
+  const checked = end.checked ? checkedText(end.checked) : '';
   const why = isHit ? savedText(commandMs - elapsedMs).replace(', ', '') : whyNot;
-  return `| ${cell(step)} | ${MARKS[outcome]} | ${duration(isHit ? elapsedMs : commandMs)} | ${cell(why)} |`;
+  return `| ${cell(step)} | ${MARKS[outcome]}${checked} | ${duration(isHit ? elapsedMs : commandMs)} | ${cell(why)} |`;
 }
 
 function cell(text: string): string {

@@ -1,5 +1,6 @@
 // Counts hits, misses, failures and bytes of a graph run from its events.
-import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
+import type { Checked } from '../../check-hits/check-hit.ts';
+import type { CheckedSample, GraphEvent, GraphSummary, StepEnd } from './events.ts';
 
 /** The uploads at the end of a run. */
 export interface UploadOutcome {
@@ -14,13 +15,20 @@ export class RunTotals {
   readonly #counts = new Map<StepEnd['outcome'], number>();
   readonly #warnings: string[] = [];
   #bytes = { up: 0, down: 0 };
+  #sample: CheckedSample | undefined;
 
   handle(event: GraphEvent): void {
     if (event.type === 'step-finished') {
       this.ends.push(event);
       this.#counts.set(event.outcome, this.count(event.outcome) + 1);
-    } else if (event.type === 'step-transfer') this.#bytes[event.direction] += event.bytes;
+    } else if (event.type === 'run-started') this.#sample = event.checkHits;
+    else if (event.type === 'step-transfer') this.#bytes[event.direction] += event.bytes;
     else if (event.type === 'run-warning') this.#warnings.push(event.text);
+  }
+
+  #verdicts(): Record<Checked, number> {
+    const count = (verdict: Checked) => this.ends.filter(({ checked }) => checked === verdict).length;
+    return { same: count('same'), different: count('different'), unstable: count('unstable') };
   }
 
   get bytesUp(): number {
@@ -56,6 +64,7 @@ export class RunTotals {
       ...((settled.diverged || this.ends.some(({ diverged }) => diverged)) && { diverged: true }),
       bytesUp: this.bytesUp,
       bytesDown: this.bytesDown,
+      ...(this.#sample && { checkHits: { ...this.#sample, ...this.#verdicts() } }),
       warnings: this.#warnings,
       exitCode: interrupted ?? failure?.exitCode ?? 0,
     };

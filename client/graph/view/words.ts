@@ -1,6 +1,6 @@
 // The text of a graph run: one line for each step, and a summary. Terminal and log files get the same words.
 
-import { duration, proofMark, savedText } from '../../run/reporter.ts';
+import { checkedText, duration, proofMark, sampleText, savedText } from '../../run/reporter.ts';
 import type { Colour } from '../../terminal/colour.ts';
 import type { GraphSummary, StepEnd } from './events.ts';
 
@@ -21,6 +21,7 @@ function outcomeText(end: StepEnd, colour: Colour, key: string): string {
     case 'hit-local':
     case 'hit-remote': {
       const kind = `${outcome === 'hit-local' ? 'local' : 'remote'}${proofMark(end.status)}`;
+      if (end.checked) return checkedHit(end, kind, colour, key);
       const restored = end.outputsWritten === 0 ? '' : `, ${counted(end.outputsWritten, 'output')} restored`;
       return `${colour('green', `hit (${kind})`)}${key}${restored}${savedText(commandMs - elapsedMs)}`;
     }
@@ -35,9 +36,17 @@ function outcomeText(end: StepEnd, colour: Colour, key: string): string {
   }
 }
 
+function checkedHit(end: StepEnd, kind: string, colour: Colour, key: string): string {
+  const { checked = 'same', commandMs } = end;
+  const tone = checked === 'same' ? 'green' : 'red';
+  return `${colour(tone, `hit (${kind})${checkedText(checked)}`)}${key}, ran ${duration(commandMs)}`;
+}
+
 function failureText({ key, reason, commandMs, ...end }: StepEnd, colour: Colour, shownKey: string): string {
   if (key === undefined) return `${colour('red', 'failed')}: ${reason}${end.wayOut ? `. ${end.wayOut}` : ''}`;
   if (end.notHermetic) return `${colour('red', 'failed')}${shownKey}: ${NOT_HERMETIC_TEXT}`;
+  if (end.checked === 'different')
+    return `${colour('red', `failed with ${end.exitCode}`)}${shownKey}: ${STALE_TEXT}`;
   const when = end.replayed ? ', as it did before (stored)' : ` after ${duration(commandMs)}`;
   return `${colour('red', `failed with ${end.exitCode}`)}${shownKey}${when}`;
 }
@@ -45,10 +54,13 @@ function failureText({ key, reason, commandMs, ...end }: StepEnd, colour: Colour
 /** The findings stand beside this text. */
 const NOT_HERMETIC_TEXT = 'the command succeeded but is not hermetic, and "hermetic" is "strict"';
 
+const STALE_TEXT = 'a stale hit: the command makes something else than the stored result';
+
 /** One line for an annotation or a table cell. */
-export function failureReason({ key, reason, exitCode, notHermetic, replayed }: StepEnd): string {
+export function failureReason({ key, reason, exitCode, notHermetic, replayed, checked }: StepEnd): string {
   if (key === undefined) return reason;
   if (notHermetic) return NOT_HERMETIC_TEXT;
+  if (checked === 'different') return STALE_TEXT;
   return `ended with ${exitCode}${replayed ? ', as it did before (stored)' : ''}`;
 }
 
@@ -72,10 +84,26 @@ export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], co
       `  slowest: ${slow.map(({ step, commandMs }) => `${step} ${duration(commandMs)}`).join(', ')}`,
     );
   for (const warning of summary.warnings) lines.push(`  ${colour('yellow', '!')} ${warning}`);
+  lines.push(...checkLines(summary, ends, colour));
   const failed = ends.filter(({ outcome }) => outcome === 'failed');
   if (failed.length > 0)
     lines.push(`  ${colour('red', 'failed')}: ${failed.map(({ step }) => step).join(', ')}`);
   return lines;
+}
+
+/** Names each hit whose check did not end well. */
+function checkLines({ checkHits }: GraphSummary, ends: readonly StepEnd[], colour: Colour): string[] {
+  if (!checkHits) return [];
+  const { same, different, unstable } = checkHits;
+  const named = (verdict: StepEnd['checked'], title: string) => {
+    const steps = ends.filter(({ checked }) => checked === verdict).map(({ step }) => step);
+    return steps.length === 0 ? [] : [`  ${colour('red', title)}: ${steps.join(', ')}`];
+  };
+  return [
+    `  checked ${counted(same + different + unstable, 'hit')} (${sampleText(checkHits)}): ${same} the same, ${different} different, ${unstable} unstable`,
+    ...named('different', 'STALE HITS'),
+    ...named('unstable', 'unstable'),
+  ];
 }
 
 /** Steps that ran for the same reason share a line. */

@@ -81,6 +81,7 @@ export interface Summary {
   readonly findings?: readonly { readonly kind: string; readonly path?: string }[];
   readonly notPublished?: string;
   readonly page?: string;
+  readonly checked?: 'same' | 'different' | 'unstable';
   readonly receipt?: HitReceipt;
   readonly warnings: readonly string[];
 }

@@ -8,7 +8,7 @@
 // A hit that --check-hits sampled runs its command all the same (check-hits/check-hit.ts).
 // The command's exit code and outputs are the same with a working cache, a broken one, or none.
 import type { Hash } from '../../core/digest.ts';
-import type { EvidenceStatus } from '../../core/evidence.ts';
+import { type EvidenceStatus, lacksProof } from '../../core/evidence.ts';
 import type { MissCause } from '../../core/metadata/run-report.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { Checked } from '../check-hits/check-hit.ts';
@@ -118,7 +118,7 @@ async function finishSharing(
 
 /** Nothing proves an unproven result, so a check of it would tell nothing. */
 function isSampled({ status }: Hit, { key }: KeyedAction, { sample }: RunContext): boolean {
-  return (sample?.includes(key.hash) ?? false) && (status === 'declared' || status === 'observed');
+  return (sample?.includes(key.hash) ?? false) && !lacksProof(status);
 }
 
 /** Undefined if the outputs could not be restored. */

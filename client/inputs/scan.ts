@@ -3,6 +3,7 @@
 //
 // A scan never follows a link: the link itself is an input, and its target must be declared by its own path.
 // A pattern that would have to go through a link is an error.
+// A socket, a pipe or a device is no input, as git lists none; one that a pattern names exactly is an error.
 
 import { readlinkSync, type Stats } from 'node:fs';
 import { AssayError } from '../../core/errors.ts';
@@ -172,7 +173,7 @@ class Scan {
     } else if (stats.isSymbolicLink()) {
       const target = nameFromBytes(readlinkSync(locate(), 'buffer'));
       this.#found.set(path, { kind: 'symlink', path, target });
-    } else {
+    } else if (this.#patterns.takes.some(({ literal, base }) => literal && base === path)) {
       throw new AssayError(
         'ASSAY_INPUT_UNREADABLE',
         `${path} is neither a file, a folder nor a symbolic link`,

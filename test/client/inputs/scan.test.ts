@@ -1,6 +1,8 @@
 // Which files a declaration includes.
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { REQUEST_DEFAULTS, type RunRequest } from '../../../client/action/request.ts';
@@ -155,10 +157,17 @@ describe('file types', () => {
     expect([...strayLinks].sort()).toEqual(['src/absolute', 'src/out', 'src/undeclared']);
   });
 
-  test('a pipe is refused, not read', () => {
+  test('a pipe or a socket is no input, as git lists none; one that is named is refused, not read', async () => {
     write('src/a');
     execFileSync('mkfifo', [join(shop.workspace, 'src/pipe')]);
-    expect(() => scan(['src/**'])).toThrow(/ASSAY_INPUT_UNREADABLE.*src\/pipe/);
+    const server = createServer().listen(join(shop.workspace, 'src/socket'));
+    await once(server, 'listening');
+    expect(scan(['**'])).toEqual(['src/a']);
+    expect(scan(['src/**'])).toEqual(['src/a']);
+    expect(scan(['src'])).toEqual(['src/a']);
+    for (const name of ['src/pipe', 'src/socket'])
+      expect(() => scan(['src/**', name])).toThrow(`ASSAY_INPUT_UNREADABLE: ${name}`);
+    server.close();
   });
 
   test('every byte that Linux allows in a name is accepted', () => {

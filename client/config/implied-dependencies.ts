@@ -1,17 +1,19 @@
 // Adds a dependency where a step reads an output of another step without a `dependsOn`. It applies if an
-// input, a tool, or the fixed part of a pattern lies at or below the output. Only declarations decide, not
-// the files on disk.
+// input, a tool, or the fixed part of a pattern lies at or below the output, or if the pattern takes the output
+// in a folder that .gitignore hides. Only declarations and ignore rules decide, not the files on disk.
 import { posix } from 'node:path';
-import { type RelPath, relPathFromUser } from '../../core/path.ts';
+import { type RelPath, ROOT, relPathFromUser } from '../../core/path.ts';
 import type { InputPattern } from '../action/request.ts';
-import { alternativesIn, exclusionsOf, includedBy } from '../inputs/pattern-reach.ts';
+import type { IgnoredPaths } from '../inputs/ignored-paths.ts';
+import { alternativesIn, exclusionsOf, includedBy, reachOf } from '../inputs/pattern-reach.ts';
 import { OutputIndex } from './output-index.ts';
 import type { ImpliedInput, Step } from './step.ts';
 
-export function withImpliedDependencies(steps: readonly Step[]): Step[] {
+export function withImpliedDependencies(steps: readonly Step[], ignored: IgnoredPaths): Step[] {
   const made = new OutputIndex(steps);
   return steps.map((step) => {
-    const implied = impliedInputs(step, made).filter(({ maker }) => !step.dependsOn.includes(maker));
+    const named = [...impliedInputs(step, made), ...inIgnoredFolders(step, made, ignored)];
+    const implied = named.filter(({ maker }) => !step.dependsOn.includes(maker));
     const makers = new Set(implied.map(({ maker }) => maker));
     return {
       ...step,
@@ -26,6 +28,25 @@ function impliedInputs(step: Step, made: OutputIndex): ImpliedInput[] {
   return namedPaths(step).flatMap((read) => {
     const found = made.around(read);
     return found && found.maker !== step.id ? [{ read, output: found.path, maker: found.maker }] : [];
+  });
+}
+
+/**
+ * A wildcard takes nothing that .gitignore hides, except outputs of earlier steps. So a pattern in an ignored
+ * folder names the outputs there, and would otherwise match nothing.
+ */
+function inIgnoredFolders(step: Step, made: OutputIndex, ignored: IgnoredPaths): ImpliedInput[] {
+  if (step.includeIgnored) return [];
+  const exclusions = exclusionsOf(step.inputs);
+  return includedBy(step.inputs.filter(({ optional }) => !optional)).flatMap((taken) => {
+    const { fixed, wild } = taken;
+    const outputs = wild.length === 0 || fixed === ROOT ? [] : [...made.below(fixed)];
+    const read = outputs.filter(({ path, maker }) => {
+      const { itself, below } = reachOf(taken, path);
+      return maker !== step.id && (itself || below) && !exclusions.has(path);
+    });
+    if (read.length === 0 || !ignored.hides(fixed, true)) return [];
+    return read.map(({ path, maker }) => ({ read: fixed, output: path, maker }));
   });
 }
 

@@ -8,6 +8,7 @@ import { AssayError } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
 import { CONFIG_FILE, foldersWithConfig } from '../action/workspace-roots.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
+import { IgnoredPaths } from '../inputs/ignored-paths.ts';
 import { DependencyResolver } from './dependencies.ts';
 import type { Defaults, WrittenStep } from './file.ts';
 import { withImpliedDependencies } from './implied-dependencies.ts';
@@ -31,7 +32,7 @@ export async function loadWorkspace(folder: string): Promise<Workspace> {
     const stats = new StatRecorder(root);
     const packages = await readPackages(stats);
     if (root === nearest || packages.some((one) => joinPath(root, one.folder) === nearest))
-      return { root, packages, steps: stepsOf(packages), stats };
+      return { root, packages, steps: stepsOf(packages, stats), stats };
   }
   throw new AssayError('ASSAY_NO_CONFIG', `there is no ${CONFIG_FILE} in ${folder} or in a folder above it`);
 }
@@ -40,7 +41,7 @@ export async function loadWorkspace(folder: string): Promise<Workspace> {
 export async function workspaceWith(root: string, texts: Texts): Promise<Workspace> {
   const stats = new StatRecorder(root);
   const packages = await readPackages(stats, texts);
-  return { root, packages, steps: stepsOf(packages), stats };
+  return { root, packages, steps: stepsOf(packages, stats), stats };
 }
 
 /** The step with this id; "//#build" is "build" of the root. */
@@ -67,14 +68,14 @@ interface Draft {
   readonly isShared: boolean;
 }
 
-function stepsOf(packages: readonly [Package, ...Package[]]): Map<string, Step> {
+function stepsOf(packages: readonly [Package, ...Package[]], stats: StatRecorder): Map<string, Step> {
   const drafts = packages.flatMap((owner) => draftsOf(owner, packages[0]));
   const resolver = new DependencyResolver(packages, new Set(drafts.map(({ step }) => step.id)));
   const steps = drafts.map(({ step, owner, dependsOn, isShared }) => ({
     ...step,
     dependsOn: resolver.resolve(owner, dependsOn, isShared),
   }));
-  return new Map(withImpliedDependencies(steps).map((step) => [step.id, step]));
+  return new Map(withImpliedDependencies(steps, new IgnoredPaths(stats)).map((step) => [step.id, step]));
 }
 
 function draftsOf(owner: Package, root: Package): Draft[] {

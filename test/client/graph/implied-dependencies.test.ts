@@ -42,6 +42,30 @@ describe('an input at or below the output of another step makes an edge', () => 
     expect(await dependsOn('test')).toEqual(['build']);
   });
 
+  test('a pattern in an ignored folder names the single files that steps make there', async () => {
+    shop.write('.gitignore', 'out/\n');
+    shop.write('in.txt', 'one');
+    config({
+      s1: {
+        command: 'mkdir -p out/s1; cp in.txt out/s1/a.txt',
+        inputs: ['in.txt'],
+        outputs: ['out/s1/a.txt'],
+      },
+      s2: {
+        command: 'mkdir -p out/s2; cp in.txt out/s2/b.txt',
+        inputs: ['in.txt'],
+        outputs: ['out/s2/b.txt'],
+      },
+      all: { command: 'cat out/s1/a.txt > all.txt', inputs: ['out/s1/**'], outputs: ['all.txt'] },
+    });
+    expect(await dependsOn('all')).toEqual(['s1']);
+    for (const content of ['one', 'two']) {
+      shop.write('in.txt', content);
+      expect((await run('all')).summary.exitCode).toBe(0);
+      expect(text('all.txt')).toBe(content);
+    }
+  });
+
   test('a test never sees the outputs of the previous build', async () => {
     config({ build: BUILD, test: { ...TEST, inputs: ['dist/app.txt'] } });
     shop.write('in.txt', 'old');

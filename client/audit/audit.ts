@@ -1,6 +1,7 @@
 // Runs an action once under a tracer and judges its accesses.
 // An audit uses no cache: it looks nothing up and publishes nothing. The outputs stay in place.
 import { AssayError } from '../../core/errors.ts';
+import type { RelPath } from '../../core/path.ts';
 import type { Reproduction } from '../../hermeticity/reproduce/reproduce.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { Finding } from '../../hermeticity/verdict/finding.ts';
@@ -11,6 +12,7 @@ import type { RunContext } from '../run/context.ts';
 import { executeBy } from '../run/execute.ts';
 import { type KeyedAction, keyOf } from '../run/key.ts';
 import { isObserved } from '../trace/evidence.ts';
+import { missingInCleanCopy } from '../trace/output-folders.ts';
 import { chooseTracer, declarationOf, tracedBy } from '../trace/trace.ts';
 
 export interface Audit {
@@ -23,6 +25,8 @@ export interface Audit {
   readonly findings: readonly Finding[];
   /** The trace of the first run. */
   readonly report: TraceReport;
+  /** Folders of outputs that the command needs, does not make, and that a clean copy lacks. */
+  readonly reliesOn: readonly RelPath[];
   /** What further runs showed, if requested. Their findings are among `findings`. */
   readonly reproduction?: Reproduction;
 }
@@ -43,7 +47,9 @@ export async function audit(request: RunRequest, context: RunContext, options: A
     earlier: earlierOutputs,
   });
   const findings = all.filter((finding) => !isObserved(request, finding));
-  const first = { complete, gaps: report.gaps, exitCode, findings, report };
+  const inputs = action.inputs.entries().map(({ path }) => path);
+  const reliesOn = missingInCleanCopy(request, report.accesses, inputs);
+  const first = { complete, gaps: report.gaps, exitCode, findings, report, reliesOn };
   if (!options.reproduce) return { ...first, hermetic: complete && findings.length === 0 };
   const seen = { report, exitCode, tookMs: commandMs };
   return withReproduction(first, await reproduceAction(action, context, { seen }).catch(unrepeatable));

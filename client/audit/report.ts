@@ -33,6 +33,7 @@ export function auditObject(audit: GroupedAudit): Record<string, unknown> {
     groups: groups.map(groupJson),
     findings: findings.map(findingJson),
     gaps,
+    ...(audit.reliesOn.length > 0 && { reliesOn: audit.reliesOn }),
     tracer: report.tracer,
     ...(reproduction && { reproduction: { runs: reproduction.runs, variations: reproduction.variations } }),
   };
@@ -65,6 +66,7 @@ function summary(audit: GroupedAudit, { columns, fixable }: TextOptions): string
   if (canFix) last.push(...wrap(`\`assay audit --fix ${fixable}\` declares what it can.`));
   const items = [
     ...gaps.map((gap) => item('fix', `not all of it was seen: ${gap}`, columns)),
+    ...audit.reliesOn.map((folder) => item('fix', relianceText(folder), columns)),
     ...groups.map((group) => item(group.rank, sentence(group), columns)),
   ];
   const room = MOST_LINES - first.length - last.length;
@@ -104,6 +106,7 @@ function everything({ findings, ...audit }: GroupedAudit): string[] {
   const lines = [
     headline({ ...audit, findings }),
     ...audit.gaps.map((gap) => `  not all of it was seen: ${gap}`),
+    ...audit.reliesOn.map((folder) => `  ${relianceText(folder)}`),
   ];
   const ranked = byRank(findings);
   for (const rank of RANKS)
@@ -111,6 +114,11 @@ function everything({ findings, ...audit }: GroupedAudit): string[] {
   const flags = audit.groups.flatMap(({ fixes }) => fixes.map(fixText));
   if (flags.length > 0) lines.push('', 'Flags that would declare it:', ...flags.map((flag) => `  ${flag}`));
   return lines;
+}
+
+/** Said by `assay init` too. */
+export function relianceText(folder: string): string {
+  return `it writes into ${folder}, which it does not make and a clean copy lacks: let it run mkdir -p ${folder} first`;
 }
 
 export const TITLES: Readonly<Record<Rank, string>> = {

@@ -16,10 +16,12 @@
 // While a process stages files, its locks are hard links to one symbolic link. A thousand new links would
 // take a thousand inodes, which some file systems reuse only after minutes (docs/decisions/0162).
 import {
+  existsSync,
   linkSync,
   lstatSync,
   lutimesSync,
   mkdirSync,
+  readdirSync,
   readlinkSync,
   rmdirSync,
   symlinkSync,
@@ -66,6 +68,13 @@ export function overlaps(name: string, output: RelPath): boolean {
   }
   const other = `${name.slice(NAMED.length)}${SLASH}`;
   return name.startsWith(NAMED) && (own.startsWith(other) || other.startsWith(own));
+}
+
+/** Whether another run works on an output in the folder. `own`: the outputs of this one. */
+export function isLockedByOthers(home: string, folder: RelPath, own: readonly RelPath[]): boolean {
+  if (!existsSync(home)) return false;
+  const ours = new Set(own.map((output) => basename(lockPath(home, output))));
+  return readdirSync(home).some((name) => !ours.has(name) && overlaps(name, folder));
 }
 
 /** For messages. */

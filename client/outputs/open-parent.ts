@@ -10,14 +10,36 @@ import { nameToBytes, parentOf, type RelPath, ROOT } from '../../core/path.ts';
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
+type Work<T> = (target: Buffer) => T;
+
 /** Calls `work` with the path of the last part, below the open parent. Makes missing parent folders. */
-export function withOpenParent<T>(workspace: string, path: RelPath, work: (target: Buffer) => T): T {
+export function withOpenParent<T>(workspace: string, path: RelPath, work: Work<T>): T {
+  return within(workspace, path, work, mkdirUnlessThere);
+}
+
+/** The same; undefined if a parent folder is missing. */
+export function withPresentParent<T>(workspace: string, path: RelPath, work: Work<T>): T | undefined {
+  try {
+    return within(workspace, path, work, throwMissing);
+  } catch (error) {
+    if (error === MISSING) return undefined;
+    throw error;
+  }
+}
+
+const MISSING = new Error('a parent folder is missing');
+
+function throwMissing(): never {
+  throw MISSING;
+}
+
+function within<T>(workspace: string, path: RelPath, work: Work<T>, onMissing: (folder: Buffer) => void): T {
   const parent = parentOf(path);
   const parts = parent === ROOT ? [] : parent.split('/');
   let folder = openSync(workspace, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     for (const part of parts) {
-      const next = openPart(folder, part, path);
+      const next = openPart(folder, part, path, onMissing);
       closeSync(folder);
       folder = next;
     }
@@ -27,7 +49,7 @@ export function withOpenParent<T>(workspace: string, path: RelPath, work: (targe
   }
 }
 
-function openPart(folder: number, part: string, path: RelPath): number {
+function openPart(folder: number, part: string, path: RelPath, onMissing: (folder: Buffer) => void): number {
   const target = below(folder, part);
   try {
     return openSync(target, FOLDER);
@@ -37,7 +59,7 @@ function openPart(folder: number, part: string, path: RelPath): number {
     }
     if (!isSystemError(error, 'ENOENT')) throw error;
   }
-  mkdirUnlessThere(target);
+  onMissing(target);
   return openSync(target, FOLDER);
 }
 

@@ -165,6 +165,14 @@ export function refuseLinkedParents(workspace: string, path: RelPath): void {
   }
 }
 
+/** The folders above the outputs, without the workspace itself; the outermost of each output last. */
+export function foldersAbove(outputs: readonly RelPath[]): RelPath[] {
+  const folders = new Set<RelPath>();
+  for (const output of outputs)
+    for (let folder = parentOf(output); folder !== ROOT; folder = parentOf(folder)) folders.add(folder);
+  return [...folders];
+}
+
 function lstat(workspace: string, path: RelPath): Stats | undefined {
   try {
     return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false });

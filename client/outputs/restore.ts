@@ -20,7 +20,7 @@ import { holdsMount } from '../../hermeticity/system/mounts.ts';
 import { STORE } from '../../store/limits.ts';
 import type { Blobs, LargeBlob } from '../../store/store.ts';
 import type { FileDigests } from '../files/file-digest.ts';
-import { withOpenParent } from './open-parent.ts';
+import { withOpenParent, withPresentParent } from './open-parent.ts';
 import type { Ownership } from './output-lock.ts';
 import { identityOf, type Output, observeOutput, refuseLinkedParents, sameOutput } from './outputs.ts';
 import { Staging } from './staging.ts';
@@ -207,7 +207,9 @@ export function moveAside(
   staging: Staging,
   aside?: string,
 ): string | undefined {
-  return withOpenParent(workspace, path, (target) => moveFromParent(target, workspace, path, staging, aside));
+  return withPresentParent(workspace, path, (target) =>
+    moveFromParent(target, workspace, path, staging, aside),
+  );
 }
 
 function moveFromParent(

@@ -6,24 +6,28 @@
 //
 // The outputs are moved, not deleted. If they cannot be moved (a mount point, another file system, no
 // permission), the command runs with them in place, and its result is not published.
-import { cpSync, lstatSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { cpSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
-import { nameOf, parentOf, type RelPath, toSystemPath } from '../../core/path.ts';
+import { isWithin, nameOf, parentOf, type RelPath, toSystemPath } from '../../core/path.ts';
 import { makeFolder } from '../../hermeticity/system/make-folder.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
 import type { OwnedCache } from '../action/owned-caches.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { isTracked } from '../inputs/git-tracked.ts';
+import { isLockedByOthers } from './lock-file.ts';
 import { withOpenParent } from './open-parent.ts';
+import { foldersAbove } from './outputs.ts';
 import { putBack } from './put-back.ts';
 import { moveAside } from './restore.ts';
 import type { CacheAside } from './run-records.ts';
-import { Staging } from './staging.ts';
+import { assayFolder, Staging } from './staging.ts';
 
 export interface SetAside {
   /** The outputs of an earlier run that were moved. */
   readonly earlier: readonly RelPath[];
+  /** Folders of outputs that do not exist when the command starts. */
+  readonly missingFolders: readonly RelPath[];
   /** The caches of tools that were moved. */
   readonly caches: readonly OwnedCache[];
   /** Why an earlier output could not be moved. */
@@ -53,15 +57,19 @@ export function setOutputsAside(
     const { staging, copies } = folders;
     const faults = outputs.flatMap((path) => moveOutput(path, folders, moved) ?? []);
     const cachesAside = moveCaches(caches, folders);
+    const emptied = removeEmptied([...moved.keys()], request);
     quietly(() => makeFolder(toSystemPath(workspace, workingDirectory)));
     return {
       earlier: [...moved.keys()],
+      missingFolders: foldersAbove(outputs).filter((folder) => !existsAt(workspace, folder)),
       caches: caches.filter(({ path }) => cachesAside.some((one) => one.path === path)),
       ...(faults[0] !== undefined && { fault: faults[0] }),
       missing: () => [...moved.keys()].find((path) => !existsAt(workspace, path)),
       recordWriter: (pid) =>
         quietly(() => staging.recordCommand(pid, [...request.outputs, ...stateAndCheckpointPaths(request)])),
       finish(failed) {
+        for (const { folder, mode } of emptied.toReversed())
+          quietly(() => mkdirSync(toSystemPath(workspace, folder), mode));
         for (const [path, aside] of moved) {
           if (failed || isSource(workspace, path)) quietly(() => bringBack(path, aside, folders));
         }
@@ -82,6 +90,7 @@ export function setOutputsAside(
 
 const NOTHING_TO_DO: SetAside = {
   earlier: [],
+  missingFolders: [],
   caches: [],
   missing: () => undefined,
   recordWriter() {},
@@ -103,6 +112,34 @@ function moveOutput(path: RelPath, folders: Folders, moved: Map<RelPath, string>
   } catch (error) {
     return existsAt(workspace, path) ? notSetAside(path, error) : undefined;
   }
+}
+
+interface EmptiedFolder {
+  readonly folder: RelPath;
+  readonly mode: number;
+}
+
+/**
+ * Removes the folders that held nothing but the moved outputs of a step: a clean copy has none of them, so the
+ * command must not find them. Not the working directory, and none in which another run works now. Not for a
+ * command without a step: its caller may have made the folder for it, as a Makefile does.
+ */
+function removeEmptied(moved: readonly RelPath[], request: RunRequest): EmptiedFolder[] {
+  const { workspace, workingDirectory } = request;
+  const emptied: EmptiedFolder[] = [];
+  if (request.name === undefined) return emptied;
+  const innermostFirst = foldersAbove(moved).toSorted((a, b) => b.length - a.length);
+  for (const folder of innermostFirst) {
+    const at = toSystemPath(workspace, folder);
+    quietly(() => {
+      if (isWithin(workingDirectory, folder) || readdirSync(at).length > 0) return;
+      if (isLockedByOthers(assayFolder(workspace), folder, request.outputs)) return;
+      const { mode } = lstatSync(at);
+      rmdirSync(at);
+      emptied.push({ folder, mode });
+    });
+  }
+  return emptied;
 }
 
 /**

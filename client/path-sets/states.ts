@@ -261,7 +261,7 @@ function isThere(path: AbsPath): boolean {
   }
 }
 
-/** Assay creates these folders before an action runs, so for the action they always exist. */
+/** An action makes the folders above its outputs; the existence of one that it does not make is a fact. */
 function* outputsAndFoldersAbove(outputs: readonly RelPath[], workspace: AbsPath): Generator<AbsPath> {
   for (const output of outputs) {
     for (let path = output; path !== ROOT; path = parentOf(path)) yield inside(workspace, path);

@@ -2,7 +2,7 @@
 // variables to vary.
 import { lstatSync } from 'node:fs';
 import { AssayError } from '../../core/errors.ts';
-import { childOf, isWithin, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { childOf, isWithin, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { REPRODUCE } from '../../hermeticity/limits.ts';
 import type { RepeatableAction } from '../../hermeticity/reproduce/trial.ts';
 import { type AbsPath, absPath, relativeIn } from '../../hermeticity/system/absolute-path.ts';
@@ -15,6 +15,7 @@ import {
 } from '../action/environment.ts';
 import { listFolder } from '../files/list-folder.ts';
 import type { KeyedAction } from '../run/key.ts';
+import { neededFolders } from '../trace/output-folders.ts';
 import { neverToolFolders, toolPaths } from '../trace/trace.ts';
 
 export interface Before {
@@ -56,7 +57,10 @@ export function repeatable(
     workspace: request.workspace,
     paths,
     kept,
-    folders: [request.workingDirectory, ...request.outputs.map(parentOf)].filter((path) => path !== ROOT),
+    folders: [
+      request.workingDirectory,
+      ...neededFolders(request, seen?.accesses ?? []).map(({ folder }) => folder),
+    ].filter((path) => path !== ROOT),
     workingDirectory: request.workingDirectory,
     argvIn: (place) => [
       programPath === undefined ? program : `${place}/${programPath}`,

@@ -14,6 +14,7 @@ import type { Launcher } from '../process/launch.ts';
 import { withScratchFolders } from '../process/scratch-folders.ts';
 import { toolVariables } from '../process/tool-variables.ts';
 import type { RunEvent } from '../terminal/events.ts';
+import { missedFolder } from '../trace/output-folders.ts';
 import { sandboxedLauncher, sandboxPath } from '../trace/sandbox.ts';
 import type { Watched } from '../trace/trace.ts';
 import { type MaybeWatched, untraceable, watchedLauncher } from '../trace/watch.ts';
@@ -135,6 +136,10 @@ export async function executeBy<T extends MaybeWatched>(
           signal: context.signal,
         });
         failed = end.exitCode !== 0;
+        const log = recorder.finish();
+        const { watched } = end;
+        const missed = failed && missedFolder(aside.missingFolders, request.workspace, { watched, log });
+        if (missed) context.report({ type: 'folder-missing', folder: missed });
         const tooLong = recorder.tooLong && {
           logFault: `the command said more than ${RUN.maxLogBytes} bytes`,
         };
@@ -148,7 +153,7 @@ export async function executeBy<T extends MaybeWatched>(
           earlierOutputs: aside.earlier,
           startedAt,
           commandMs: context.now() - startedAt,
-          log: recorder.finish(),
+          log,
         };
       },
       {

@@ -232,6 +232,8 @@ function wordsFor(event: Warning): string {
       return `its state was not kept: ${event.why}`;
     case 'caches-set-aside':
       return `out of sight while ${event.tool} runs, and back afterwards: ${event.paths.join(', ')}`;
+    case 'folder-missing':
+      return `${event.folder} does not exist in a clean copy, and Assay does not make it: let the command run \`mkdir -p ${event.folder}\` first`;
     case 'cache-not-put-back':
       return `${event.path} could not be put back and lies in ${event.aside}; the next run tries again`;
     case 'waiting':

@@ -39,6 +39,8 @@ export type RunEvent =
   | { readonly type: 'state-carried'; readonly from: string }
   /** The caches of a tool are out of sight while the command that runs it runs. */
   | { readonly type: 'caches-set-aside'; readonly tool: string; readonly paths: readonly RelPath[] }
+  /** A command failed that may have needed this folder of an output, which did not exist. */
+  | { readonly type: 'folder-missing'; readonly folder: RelPath }
   /** A cache that was set aside could not be put back. The next run tries again. */
   | { readonly type: 'cache-not-put-back'; readonly path: RelPath; readonly aside: string }
   /** The state of this run could not be stored. The next run starts with an older one. */

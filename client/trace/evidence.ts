@@ -17,6 +17,7 @@ import { States } from '../path-sets/states.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { withoutInputLinks } from './linked-inputs.ts';
 import { machineFacts, machineTexts } from './machine-facts.ts';
+import { withFolderProbes } from './output-folders.ts';
 import { judgeInSandbox } from './sandbox.ts';
 import { declarationOf, type Watched } from './trace.ts';
 
@@ -66,9 +67,11 @@ export function buildEvidence(action: KeyedAction, watched: Watched, digests: Fi
   };
 }
 
-function accessesOf(report: TraceReport, { inputs, request }: KeyedAction): TraceReport {
+function accessesOf(report: TraceReport, action: KeyedAction): TraceReport {
+  const { inputs, request } = action;
   const links = inputs.links?.();
-  return links ? withoutInputLinks(report, links, request.workspace) : report;
+  const seen = links ? withoutInputLinks(report, links, request.workspace) : report;
+  return withFolderProbes(seen, action);
 }
 
 /**

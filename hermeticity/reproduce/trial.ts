@@ -18,7 +18,7 @@ export interface RepeatableAction {
   readonly paths: readonly RelPath[];
   /** Folders that are mounted read-only instead of copied, such as those of its tools. */
   readonly kept: readonly RelPath[];
-  /** Folders that must exist, empty if need be: the working directory and the parents of outputs. */
+  /** Folders that must exist, empty if need be: the working directory, and folders of outputs that it does not make. */
   readonly folders: readonly RelPath[];
   readonly workingDirectory: RelPath;
   /** The argv for a copy at `workspace`. */

@@ -38,7 +38,6 @@ export class StagedWorkspace {
     this.root = join(this.#folder, 'workspace');
     mkdirSync(this.root);
     for (const input of inputs) this.#copyInput(input);
-    for (const output of outputs) this.#makeParent(output);
   }
 
   /** Moves the declared outputs over the old ones. Other files of the action are dropped. */

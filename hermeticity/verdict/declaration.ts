@@ -44,15 +44,19 @@ export class Declared {
   readonly workspace: AbsPath;
   readonly #declaration: Declaration;
   readonly #outputs: readonly AbsPath[];
-  /** Folders that must exist for an input, an output or a tool to exist. */
-  readonly #implied = new Set<AbsPath>();
+  /** Folders that must exist for an input or a tool to exist. */
+  readonly #required = new Set<AbsPath>();
+  /** The same for an output: the action makes them, or needs them. */
+  readonly #aboveOutputs = new Set<AbsPath>();
 
   constructor(declaration: Declaration) {
     this.#declaration = declaration;
     this.workspace = declaration.workspace;
     this.#outputs = declaration.outputs.map((path) => inside(declaration.workspace, path));
     const tools = declaration.tools.flatMap((tool) => relativeIn(declaration.workspace, tool) ?? []);
-    this.#imply([...declaration.inputs, ...declaration.outputs, ...tools]);
+    this.#required.add(this.workspace);
+    this.#addFoldersAbove([...declaration.inputs, ...tools], this.#required);
+    this.#addFoldersAbove(declaration.outputs, this.#aboveOutputs);
   }
 
   isInput(path: RelPath): boolean {
@@ -79,7 +83,12 @@ export class Declared {
   }
 
   isImplied(path: AbsPath): boolean {
-    return this.#implied.has(path);
+    return this.#required.has(path) || this.#aboveOutputs.has(path);
+  }
+
+  /** Whether the path is a folder that only outputs lie in. It may be missing before the action runs. */
+  isOnlyAboveOutputs(path: AbsPath): boolean {
+    return this.#aboveOutputs.has(path) && !this.#required.has(path);
   }
 
   isInScratch(path: AbsPath): boolean {
@@ -146,13 +155,12 @@ export class Declared {
     return this.#declaration.textOf(path);
   }
 
-  #imply(paths: readonly RelPath[]): void {
-    this.#implied.add(this.workspace);
+  #addFoldersAbove(paths: Iterable<RelPath>, folders: Set<AbsPath>): void {
     for (const path of paths) {
       for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1)) {
         const folder = inside(this.workspace, path.slice(0, slash) as RelPath);
-        if (this.#implied.has(folder)) break;
-        this.#implied.add(folder);
+        if (folders.has(folder)) break;
+        folders.add(folder);
       }
     }
   }

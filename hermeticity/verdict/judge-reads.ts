@@ -100,6 +100,7 @@ export class ReadJudge {
     const { declared } = this.#state;
     if (declared.isInOutput(access.path)) this.#inOutput(access, path);
     else if (access.kind === 'list') this.#listed(access, path);
+    else if (!isContent(access) && declared.isOnlyAboveOutputs(access.path)) this.#aboveOutput(access);
     else if (access.kind === 'absent') {
       if (declared.isImplied(access.path) || declared.covers(path)) return;
       this.readSet.note(access);
@@ -115,6 +116,11 @@ export class ReadJudge {
       this.readSet.note(access);
       this.#suspectProbe('probe', access, declaring('--input', path));
     }
+  }
+
+  /** Its existence counts, and is not worth a finding. It changes nothing for mkdir, which makes it or finds it. */
+  #aboveOutput(access: PathAccess): void {
+    if (this.#state.programOf(access) !== 'mkdir') this.readSet.note(access);
   }
 
   #noteTime(access: PathAccess, isInput: boolean): void {

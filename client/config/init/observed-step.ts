@@ -1,11 +1,14 @@
 // Runs a step once under a tracer with nothing declared, and derives its declaration from what it accessed.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type RelPath, ROOT } from '../../../core/path.ts';
+import { parseRelPath, type RelPath, ROOT } from '../../../core/path.ts';
 import { audit } from '../../audit/audit.ts';
+import { relianceText } from '../../audit/report.ts';
 import { StatRecorder } from '../../files/stat-recorder.ts';
 import { IgnoredPaths } from '../../inputs/ignored-paths.ts';
+import { foldersAbove } from '../../outputs/outputs.ts';
 import type { RunContext } from '../../run/context.ts';
+import { missingInCleanCopy } from '../../trace/output-folders.ts';
 import { requestOf } from '../request.ts';
 import type { Step } from '../step.ts';
 import { doubtsAbout } from './doubts.ts';
@@ -79,7 +82,16 @@ export async function observeStep(
     outputs,
     tools: [...new Set(fixes('--tool'))],
     readsPackages: read.some(isInstalled),
-    unsure: doubtsAbout(step, { audit: found, outputs, hidden: left, variables }),
+    unsure: [
+      ...missingInCleanCopy(
+        { workspace: root, outputs: outputs.map(parseRelPath) },
+        found.report.accesses,
+        used.filter((path) => !hidden.has(path) && existsSync(join(root, path))).map(parseRelPath),
+        // An output that is a folder is set aside as a whole.
+        [...outputs.map(parseRelPath), ...foldersAbove(outputs.map(parseRelPath))],
+      ).map(relianceText),
+      ...doubtsAbout(step, { audit: found, outputs, hidden: left, variables }),
+    ],
   };
 }
 

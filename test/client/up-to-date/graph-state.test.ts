@@ -294,7 +294,7 @@ test('a later step sees a tool that a command changed (G3)', async () => {
 
 test('a later step sees a tool that was restored (G3)', async () => {
   const uses = (output: string, command: string) => ({ command, outputs: [output], tools: ['mytool'] });
-  const making = 'cat in > bin/mytool; chmod +x bin/mytool';
+  const making = 'mkdir -p bin; cat in > bin/mytool; chmod +x bin/mytool';
   const steps = {
     before: { ...uses('a', 'echo a > a'), inputs: [] },
     made: { command: making, inputs: ['in'], outputs: ['bin/mytool'], dependsOn: ['before'] },

@@ -242,8 +242,10 @@ class Rival {
       (await this.#keepHere(bytes, store)) ? 'in the local store' : undefined,
       (await this.#send(bytes, store)) ? 'at the remote' : undefined,
     ].filter((place) => place !== undefined);
+    const secret = this.#whyPrivate();
+    const unsent = secret === undefined ? '' : `, and not sent: ${secret}`;
     if (places.length === 0) return 'the stored result stays, and the new one could not be kept';
-    return `the stored result stays, and the new one is kept ${places.join(' and ')} as a divergence (\`assay divergences\` shows both)`;
+    return `the stored result stays, and the new one is kept ${places.join(' and ')} as a divergence (\`assay divergences\` shows both)${unsent}`;
   }
 
   /** Or why there is none. Of a failed command, the exit code alone. */
@@ -272,7 +274,7 @@ class Rival {
   async #send(bytes: Uint8Array, { blobs }: Store): Promise<boolean> {
     const { cache, report } = this.#context;
     const remote = await cache.openRemote();
-    if (!remote?.usable || !remote.takesWrites || this.#isPrivate()) return false;
+    if (!remote?.usable || !remote.takesWrites || this.#whyPrivate() !== undefined) return false;
     try {
       return await this.#sendTo(remote, bytes, blobs);
     } catch (error) {
@@ -292,13 +294,12 @@ class Rival {
     return remote.putRival(hash, { hash: this.#hit.address, size: 0 }, bytes);
   }
 
-  /** The run read something that must stay on this machine. */
-  #isPrivate(): boolean {
+  /** Set if the run read something that must stay on this machine. */
+  #whyPrivate(): string | undefined {
     const { sealed } = this.#run;
-    if (!sealed.publishable) return false;
+    if (!sealed.publishable) return undefined;
     const { privatePaths } = new States(this.#action, this.#context.cache.digests);
-    const why = sealed.localOnly ?? (sealed.pathSet && privatePaths.whyLocal(sealed.pathSet));
-    return why !== undefined;
+    return sealed.localOnly ?? (sealed.pathSet && privatePaths.whyLocal(sealed.pathSet));
   }
 }
 

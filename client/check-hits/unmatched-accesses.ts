@@ -36,7 +36,7 @@ const LOOKS: ReadonlySet<Access['kind']> = new Set([
   'entered',
 ]);
 
-/** Each once, such as "read /dev/shm/x"; those in the workspace first. */
+/** Each once, such as "read /dev/shm/x": first what may tell most, and of that first what is in the workspace. */
 export function unmatchedAccesses(action: KeyedAction, set: PathSet, { report, folders }: Watched): string[] {
   const workspace = absPath(action.request.workspace);
   const known = new KnownPaths(action, set);
@@ -49,8 +49,14 @@ export function unmatchedAccesses(action: KeyedAction, set: PathSet, { report, f
     if (!isLook(access) || isOwn(access.path) || known.has(access)) continue;
     found.add(`${access.kind} ${displayPath(access.path, workspace)}`);
   }
-  const isOutside = (text: string) => / (?:\/|\.\.)/.test(text);
-  return [...found].sort((a, b) => Number(isOutside(a)) - Number(isOutside(b)));
+  return [...found].sort((a, b) => rankOf(a) - rankOf(b));
+}
+
+/** Content tells more than names, and names more than whether a path is there. */
+function rankOf(text: string): number {
+  const [kind = '', path = ''] = text.split(' ');
+  const byKind = ['read', 'connect'].includes(kind) ? 0 : ['list', 'exec'].includes(kind) ? 1 : 2;
+  return 2 * byKind + Number(path.startsWith('/') || path.startsWith('..'));
 }
 
 function isLook(access: Access): access is PathAccess {

@@ -1,7 +1,7 @@
 // `assay run --check-hits`: a hit whose command runs all the same, and what is found, said and kept.
 import { execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
@@ -494,6 +494,23 @@ describe('with a server', () => {
     expect([code, summary.outcome, summary.checked]).toEqual([0, 'hit-remote', 'different']);
     expect(summary.warnings.join('\n')).toContain('is kept in the local store as a divergence');
     expect((await storedResults(shop.store)).rivals).toHaveLength(1);
+  });
+
+  test('what a check read in private is never sent', async () => {
+    await start();
+    const secret = join(shop.folder, 'secret');
+    writeFileSync(secret, 'topsecret\n', { mode: 0o600 });
+    const [, , key = '', , ...behaviours] = hidden('v', 'a', 'b');
+    const command = `python3 hidden.py ${key} v ${behaviours.join(' ')}; if grep -q b v; then cat ${secret} > out; else echo x > out; fi`;
+    const action = ['--input', 'hidden.py', '--output', 'v', '--output', 'out', '--', 'sh', '-c', command];
+    expect((await run([], action, remote())).summary.shared).toBe(true);
+    const { summary } = await run(['--check-hits'], action, remote());
+    expect(summary.checked).toBe('different');
+    expect(summary.warnings.join('\n')).toMatch(/for these accesses of this run: .*read \S*secret/);
+    expect(summary.warnings.join('\n')).toContain('is kept in the local store as a divergence');
+    expect(summary.warnings.join('\n')).toContain('and not sent: ');
+    const listed = await shop.assay(['divergences', '--remote', server.url]);
+    expect(listed.stdout).toContain('assay divergences: 0 divergences');
   });
 
   test('a local result that the server lacks: nothing of a check is published', async () => {

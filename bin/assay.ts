@@ -1,5 +1,6 @@
 // The entry point of `assay`: finds the command, answers --help and --version, and prints errors.
 // Each command is imported only when it runs, so that a hit does not load the server.
+import { takeToken } from '../client/remote/token.ts';
 import { SyncStream } from '../client/terminal/sync-stream.ts';
 import { type CommandModule, renderHelp, suggestion } from '../core/cli/command.ts';
 import { formatColumns, wrapText } from '../core/cli/layout.ts';
@@ -9,6 +10,8 @@ import { VERSION } from '../core/version.ts';
 
 interface Entry {
   readonly summary: string;
+  /** A command of a server. It runs no command of a user, and takes its secrets from its variables. */
+  readonly isServers?: true;
   load(): Promise<CommandModule>;
 }
 
@@ -95,14 +98,17 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   serve: {
     summary: 'share a store over HTTP and gRPC',
+    isServers: true,
     load: async () => (await import('../server/commands/serve.ts')).serveCommand,
   },
   db: {
     summary: 'create or update the tables of a fleet of servers',
+    isServers: true,
     load: async () => (await import('../server/commands/db.ts')).dbCommand,
   },
   store: {
     summary: 'copy a store between a folder and a fleet of servers; verify a fleet',
+    isServers: true,
     load: async () => (await import('../server/commands/store.ts')).storeCommand,
   },
   login: {
@@ -111,6 +117,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   token: {
     summary: 'create, list and revoke the tokens of a server',
+    isServers: true,
     load: async () => (await import('../server/commands/token.ts')).tokenCommand,
   },
 };
@@ -129,6 +136,7 @@ export async function main(args: readonly string[]): Promise<number> {
   if (name === '--version' || name === '-V' || name === 'version') return print(`assay ${VERSION}\n`);
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!entry) return reportError(unknownCommand(name), 2, false);
+  if (!entry.isServers) takeToken();
   let failureCode = NOTHING_RAN;
   try {
     const command = await entry.load();

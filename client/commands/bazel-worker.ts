@@ -11,6 +11,7 @@ import { serveBazel } from '../integrations/bazel-worker/loop.ts';
 import { type WorkerOptions, type WorkResult, work } from '../integrations/bazel-worker/work.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
+import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { type Cache, openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
@@ -91,7 +92,7 @@ function open(parsed: ParsedFlags, workspace: string, report: Report): Cache {
     storeFolder: storeFolder(parsed.text('store'), process.env),
     workspace,
     remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
-    token: process.env.ASSAY_TOKEN,
+    token: remoteToken(),
     now: Date.now,
     report,
   });

@@ -6,6 +6,7 @@ import type { Finding } from '../maintenance/doctor/finding.ts';
 import { checkMachine } from '../maintenance/doctor/machine.ts';
 import { checkRemote } from '../maintenance/doctor/remote.ts';
 import { checkStore } from '../maintenance/doctor/store.ts';
+import { remoteToken } from '../remote/token.ts';
 import { type Colour, colourFor } from '../terminal/colour.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
@@ -42,7 +43,7 @@ export const doctorCommand: CommandModule = {
     const findings = [
       ...(await checkStore(storeFolder(parsed.text('store'), process.env))),
       ...(await checkMachine()),
-      ...(await checkRemote(parsed.text('remote') ?? process.env.ASSAY_REMOTE, process.env.ASSAY_TOKEN)),
+      ...(await checkRemote(parsed.text('remote') ?? process.env.ASSAY_REMOTE, remoteToken())),
     ];
     const isIll = findings.some(({ state }) => state === 'ill');
     const stdout = new SyncStream(1);

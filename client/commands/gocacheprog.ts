@@ -8,6 +8,7 @@ import { clientFolder } from '../local-store/client-folder.ts';
 import { openUsableStore } from '../local-store/open.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { openRemote } from '../remote/open.ts';
+import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl, remoteBelow } from '../remote/url.ts';
 import { Reporter } from '../run/reporter.ts';
 import type { Report } from '../terminal/events.ts';
@@ -52,7 +53,7 @@ export const gocacheprogCommand: CommandModule = {
     const folder = storeFolder(parsed.text('store'), process.env);
     const report = warningsOnly(new Reporter(new SyncStream(2), false).report);
     const store = await openUsableStore(folder, report);
-    const token = process.env.ASSAY_TOKEN;
+    const token = remoteToken();
     const answers = new SyncStream(1);
     await serveGo(process.stdin, (answer) => answers.write(`${JSON.stringify(answer)}\n`), {
       files: DiskFiles.open(join(clientFolder(folder), 'go'), Date.now),

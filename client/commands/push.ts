@@ -4,6 +4,7 @@ import { currentFolder } from '../files/current-folder.ts';
 import { counted } from '../graph/view/words.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { push } from '../maintenance/push.ts';
+import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { Reporter } from '../run/reporter.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
@@ -43,7 +44,7 @@ export const pushCommand: CommandModule = {
       storeFolder: storeFolder(parsed.text('store'), process.env),
       workspace: currentFolder(),
       remoteUrl: parseRemoteUrl(remote),
-      token: process.env.ASSAY_TOKEN,
+      token: remoteToken(),
       now: Date.now,
       report,
     });

@@ -3,6 +3,7 @@
 import { type CommandModule, type FlagTable, type ParsedFlags, usage } from '../../core/cli/command.ts';
 import type { HitSample } from '../check-hits/hit-sample.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
+import { remoteToken } from '../remote/token.ts';
 import { ActionReport } from '../report/action-report.ts';
 import { Reporter } from '../run/reporter.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
@@ -100,7 +101,7 @@ export const runCommand: CommandModule = {
     const summary = await runUnlessUpToDate(request, {
       storeFolder: storeFolder(parsed.text('store'), caller),
       remote: parsed.text('remote') ?? caller.ASSAY_REMOTE,
-      token: caller.ASSAY_TOKEN,
+      token: remoteToken(),
       force: parsed.given('force'),
       sample,
       caller,

@@ -8,6 +8,7 @@ import { type Namespace, parseNamespace } from '../../core/namespace.ts';
 import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { OLD_TIME } from '../outputs/times.ts';
+import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { type Cache, openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
@@ -48,7 +49,7 @@ export async function withSnapshots<T>(
     storeFolder: storeFolder(parsed.text('store'), process.env),
     workspace: root,
     remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
-    token: process.env.ASSAY_TOKEN,
+    token: remoteToken(),
     now: Date.now,
     report,
   });

@@ -11,6 +11,7 @@ import { type ScrubProgress, shareDone } from '../../store/scrub/scrub.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { type Verified, type VerifyRequest, verify } from '../maintenance/verify/verify.ts';
+import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 
@@ -100,7 +101,7 @@ function remoteOpener(text: string): VerifyRequest['openRemote'] {
   const url = parseRemoteUrl(text);
   return async () => {
     const { openRemote } = await import('../remote/open.ts');
-    return openRemote({ url, token: process.env.ASSAY_TOKEN, now: Date.now });
+    return openRemote({ url, token: remoteToken(), now: Date.now });
   };
 }
 

@@ -8,6 +8,7 @@ import { GRAPH } from '../limits.ts';
 import { hasOutbox } from '../local-store/outbox.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
+import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { RunRecorder } from '../report/recorder.ts';
 import type { CacheOptions } from '../run/caches.ts';
@@ -124,7 +125,7 @@ export function cacheOptionsOf(
     storeFolder: storeFolder(flags.text('store'), caller),
     workspace: workspace.root,
     remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
-    token: caller.ASSAY_TOKEN,
+    token: remoteToken(),
     now: Date.now,
   };
 }

@@ -155,6 +155,8 @@ function refusalOf(request: RunRequest, evidence: RunEvidence, status: EvidenceS
   if (request.hermetic === 'strict' && status !== 'declared') return 'it is not hermetic';
   const removal = evidence.findings.find(({ kind }) => kind === 'delete');
   if (removal) return `it removes ${removal.path}, which a hit would not`;
+  const peek = evidence.findings.find(({ kind, path = '' }) => kind === 'host' && OTHERS_SECRETS.test(path));
+  if (peek) return `it read the environment of another process, which may hold secrets: ${peek.path}`;
   const byTime = evidence.timeRefusal();
   if (byTime !== undefined) return byTime;
   if (!request.observed) return undefined;
@@ -168,6 +170,9 @@ function refusalOf(request: RunRequest, evidence: RunEvidence, status: EvidenceS
 function stateRefusal({ earlierState }: Execution): string | undefined {
   return earlierState && `it was made with ${earlierState}, and only what a clean run makes is kept`;
 }
+
+/** A process's own files are no finding. */
+const OTHERS_SECRETS = /^\/proc\/\d+\/(?:task\/\d+\/)?(?:environ|mem)$/;
 
 const CHANGES: ReadonlySet<FindingKind> = new Set([
   'write',

@@ -5,6 +5,7 @@ import { refuseIfNoStore } from '../../../store/disk/fs/layout.ts';
 import type { Review, Store } from '../../../store/store.ts';
 import { storeFolder } from '../../local-store/store-folder.ts';
 import { RemoteAdmin } from '../../remote/admin.ts';
+import { remoteToken } from '../../remote/token.ts';
 import { STORE_FLAGS } from '../store-flags.ts';
 import { withStore } from '../with-store.ts';
 
@@ -32,7 +33,7 @@ export function remoteOf(parsed: ParsedFlags): RemoteAdmin | undefined {
   const remote = parsed.text('remote');
   if (remote === undefined) return undefined;
   if (parsed.given('store')) throw new AssayError('ASSAY_USAGE', 'give --store or --remote, not both');
-  return new RemoteAdmin(remote, process.env.ASSAY_TOKEN);
+  return new RemoteAdmin(remote, remoteToken());
 }
 
 /** A server may use the store at the same time. */

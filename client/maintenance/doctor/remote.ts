@@ -4,6 +4,7 @@ import { digestOf } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { DOCTOR } from '../../limits.ts';
 import { openRemote } from '../../remote/open.ts';
+import { isTokenVisible } from '../../remote/token.ts';
 import { parseRemoteUrl } from '../../remote/url.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 
@@ -38,8 +39,19 @@ async function answers(url: URL, token: string | undefined): Promise<Finding> {
   }
 }
 
-/** Warns about a token that travels unencrypted. */
 function secrecy(url: URL, token: string | undefined): Finding[] {
+  return [...visibility(), ...encryption(url, token)];
+}
+
+/** Warns about a token that a command could read in /proc. */
+function visibility(): Finding[] {
+  if (!isTokenVisible()) return [];
+  const mend = 'Mount /proc writable, or give commands that you do not trust no token.';
+  return [notice('token', 'a command can read it from /proc, because /proc/self/mem is not writable', mend)];
+}
+
+/** Warns about a token that travels unencrypted. */
+function encryption(url: URL, token: string | undefined): Finding[] {
   const isClear = url.protocol === 'http:' || url.protocol === 'grpc:';
   const isNear = url.hostname === 'localhost' || url.hostname === '[::1]' || url.hostname.startsWith('127.');
   if (!isClear || isNear || (!token && !url.password)) return [];

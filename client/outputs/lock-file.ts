@@ -31,7 +31,6 @@ import { basename, dirname, join } from 'node:path';
 import { digestOf } from '../../core/digest.ts';
 import { isSystemError, messageOf } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
-import { makeFolder } from '../../hermeticity/system/make-folder.ts';
 import {
   identityText,
   livenessOf,
@@ -40,7 +39,7 @@ import {
   parseIdentity,
 } from '../../hermeticity/system/process-identity.ts';
 import { RUN } from '../limits.ts';
-import { removeIfEmpty, sharedStagingFolder } from './staging.ts';
+import { makeAssayFolder, removeIfEmpty, sharedStagingFolder } from './staging.ts';
 
 const NAMED = 'lock-';
 const SHORTENED = 'locked-';
@@ -123,7 +122,7 @@ function linkToOwn(home: string, lock: string): boolean {
 /** Makes the folder; returns why it cannot. */
 function whyNot(home: string): string | undefined {
   try {
-    makeFolder(home);
+    makeAssayFolder(home);
     return undefined;
   } catch (error) {
     return `${messageOf(error)}: ${remedyFor(home)}`;

@@ -7,7 +7,17 @@
 //
 // A killed process leaves its staging folder, and may leave its commands running. The next process that
 // stages ends those commands and removes the folder. It knows both only from run-records.ts.
-import { lstatSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
@@ -169,13 +179,38 @@ function isAsProtected(folder: string, workspace: string): boolean {
   return around.isDirectory() && around.dev === own.dev && isTrusted && isSameGroup && more === 0;
 }
 
+const IGNORE_FILE = '.gitignore';
+const IGNORES_ALL = '*\n';
+
+/** Makes Assay's folder with an ignore file of its own, so that git shows none of it. */
+export function makeAssayFolder(home: string): void {
+  makeFolder(home);
+  if (lstatSync(home).isDirectory()) ignoreAll(home);
+}
+
+function ignoreAll(home: string): void {
+  try {
+    writeFileSync(join(home, IGNORE_FILE), IGNORES_ALL, { flag: 'wx' });
+  } catch {
+    // It is there, or another run has just removed the folder.
+  }
+}
+
 /** Removes Assay's folder after the last use. A folder that this process stages in is in use. */
 export function removeIfEmpty(home: string): void {
   if (shared.has(home)) return;
+  let isBare = false;
   try {
+    const [name, ...others] = readdirSync(home);
+    if (others.length > 0) return;
+    if (name === IGNORE_FILE && readFileSync(join(home, name), 'utf8') === IGNORES_ALL) {
+      rmSync(join(home, name));
+      isBare = true;
+    }
     rmdirSync(home);
   } catch {
     // Another run is using it.
+    if (isBare) ignoreAll(home);
   }
 }
 
@@ -187,7 +222,7 @@ interface RecordedFolder {
 /** Retries: another run may just remove the empty parent, and the name may be taken. */
 function freshFolder(home: string, workspace: string): RecordedFolder {
   for (let attempt = 0; ; attempt++) {
-    makeFolder(home);
+    makeAssayFolder(home);
     const folder = join(home, `${identityText(ownIdentity())}-${attempt}`);
     const record = recordRun({ workspace, outputs: [], folder });
     try {

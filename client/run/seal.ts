@@ -32,6 +32,7 @@ import { changedSince, type KeyedAction } from './key.ts';
 import { encodeOrder } from './log-order.ts';
 import { type StoredLog, withoutWorkspace } from './log-workspace.ts';
 import { originOf } from './run-origin.ts';
+import { shownLock } from './shown-locks.ts';
 
 export interface SealedResult {
   readonly publishable: true;
@@ -89,6 +90,8 @@ export function seal(
     const outputs = request.outputs.map(
       (path) => fitOutput(request.workspace, path, reading) ?? failMissing(path),
     );
+    const shown = shownLock(request, execution, outputs);
+    if (shown !== undefined) return { publishable: false, status, why: shown };
     const pathSet = evidence.pathSet(search?.found(outputs));
     const localOnly = whyLocal(evidence.evidence, request);
     return {

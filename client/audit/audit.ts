@@ -3,9 +3,10 @@
 import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
 import type { Reproduction } from '../../hermeticity/reproduce/reproduce.ts';
+import { type AbsPath, absPath, displayPath, isBelow } from '../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { Finding } from '../../hermeticity/verdict/finding.ts';
-import { judge } from '../../hermeticity/verdict/verdict.ts';
+import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
 import type { RunRequest } from '../action/request.ts';
 import { reproduceAction } from '../reproduce/reproduce.ts';
 import type { RunContext } from '../run/context.ts';
@@ -23,6 +24,8 @@ export interface Audit {
   readonly gaps: readonly string[];
   readonly exitCode: number;
   readonly findings: readonly Finding[];
+  /** Paths of the workspace that were looked for, do not exist, and are no findings. Every hit compares them. */
+  readonly absent: readonly string[];
   /** The trace of the first run. */
   readonly report: TraceReport;
   /** Folders of outputs that the command needs, does not make, and that a clean copy lacks. */
@@ -42,17 +45,26 @@ export async function audit(request: RunRequest, context: RunContext, options: A
   await startClean(action, context);
   const { exitCode, watched, commandMs, earlierOutputs } = await executeBy(tracedBy(tracer), action, context);
   const { report, folders } = watched;
-  const { complete, findings: all } = judge(report, {
-    ...declarationOf(action, folders),
-    earlier: earlierOutputs,
-  });
+  const verdict = judge(report, { ...declarationOf(action, folders), earlier: earlierOutputs });
+  const { complete, findings: all } = verdict;
   const findings = all.filter((finding) => !isObserved(request, finding));
   const inputs = action.inputs.entries().map(({ path }) => path);
   const reliesOn = missingInCleanCopy(request, report.accesses, inputs);
-  const first = { complete, gaps: report.gaps, exitCode, findings, report, reliesOn };
+  const absent = absentIn(absPath(request.workspace), verdict);
+  const first = { complete, gaps: report.gaps, exitCode, findings, absent, report, reliesOn };
   if (!options.reproduce) return { ...first, hermetic: complete && findings.length === 0 };
   const seen = { report, exitCode, tookMs: commandMs };
   return withReproduction(first, await reproduceAction(action, context, { seen }).catch(unrepeatable));
+}
+
+/** Tools look for their configuration wherever they run, so most of these are worth no finding. */
+function absentIn(workspace: AbsPath, { readSet, findings }: Verdict): string[] {
+  const told = new Set(findings.map(({ path }) => path));
+  return readSet
+    .filter(({ path, was, changed }) => was === 'absent' && !changed && isBelow(path, workspace))
+    .map(({ path }) => displayPath(path, workspace))
+    .filter((path) => !told.has(path))
+    .sort();
 }
 
 /** Removes the state together with the outputs: one without the other would confuse the tool. */

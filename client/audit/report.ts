@@ -32,6 +32,7 @@ export function auditObject(audit: GroupedAudit): Record<string, unknown> {
     exitCode,
     groups: groups.map(groupJson),
     findings: findings.map(findingJson),
+    ...(audit.absent.length > 0 && { absent: audit.absent }),
     gaps,
     ...(audit.reliesOn.length > 0 && { reliesOn: audit.reliesOn }),
     tracer: report.tracer,
@@ -68,6 +69,7 @@ function summary(audit: GroupedAudit, { columns, fixable }: TextOptions): string
     ...gaps.map((gap) => item('fix', `not all of it was seen: ${gap}`, columns)),
     ...audit.reliesOn.map((folder) => item('fix', relianceText(folder), columns)),
     ...groups.map((group) => item(group.rank, sentence(group), columns)),
+    ...(audit.absent.length > 0 ? [item('absent', absentText(audit.absent), columns)] : []),
   ];
   const room = MOST_LINES - first.length - last.length;
   return [...first, ...fitted(items, room), ...last];
@@ -87,7 +89,13 @@ function fitted(items: readonly (readonly string[])[], room: number): string[] {
   return [...lines, `  and ${counted(items.length - shown, 'more group')}: --verbose lists every finding`];
 }
 
-function item(rank: Rank, text: string, columns: number): string[] {
+const ABSENT = 'looked for in the workspace, compared before every hit';
+
+function absentText([first = '', ...more]: readonly string[]): string {
+  return `${first}${more.length > 0 ? ` and ${more.length} more` : ''}: ${ABSENT}`;
+}
+
+function item(rank: Rank | 'absent', text: string, columns: number): string[] {
   const line = `${`  ${rank}`.padEnd(INDENT)}${text}`;
   return wrapLine(line, columns, ' '.repeat(INDENT)).split('\n');
 }
@@ -111,6 +119,8 @@ function everything({ findings, ...audit }: GroupedAudit): string[] {
   const ranked = byRank(findings);
   for (const rank of RANKS)
     if (ranked[rank].length > 0) lines.push('', `${TITLES[rank]}:`, ...ranked[rank].map(findingLine));
+  if (audit.absent.length > 0)
+    lines.push('', `Absent: ${ABSENT}:`, ...audit.absent.map((path) => `  ${path}`));
   const flags = audit.groups.flatMap(({ fixes }) => fixes.map(fixText));
   if (flags.length > 0) lines.push('', 'Flags that would declare it:', ...flags.map((flag) => `  ${flag}`));
   return lines;

@@ -12,6 +12,9 @@ import type { WorkspaceFiles } from './workspace-files.ts';
 const MOST_IGNORED = 3;
 const MOST_ABSENT = 5;
 
+const NOT_IN_CLONES =
+  'git does not track it, so a fresh clone lacks it: add it to git, or remove it and audit again if the command makes it';
+
 interface Pattern {
   readonly fixes: readonly Fix[];
   /** Every path that it takes is this path, or lies below it. */
@@ -44,6 +47,8 @@ export class InputAdvice {
   suggestions(): Suggestions {
     for (const one of this.#read) this.#leaveIf(one, this.#whyNever(one));
     this.#leaveIgnoredFolders();
+    for (const one of this.#open())
+      if (one.finding.kind !== 'absent' && this.#isLeftover(one.path)) this.#leaveIf(one, NOT_IN_CLONES);
     this.#takeFiles();
     for (const one of this.#open('list')) this.#takeListing(one);
     this.#takeAbsent();
@@ -88,13 +93,19 @@ export class InputAdvice {
     return undefined;
   }
 
+  /** An installed package is none: the package manager makes the links to it. */
+  #isLeftover(path: RelPath): boolean {
+    return path !== ROOT && !isInstalledPackage(path) && this.#files.isMissingInClones(path);
+  }
+
   #isWritten(path: RelPath): boolean {
     return this.#written.some((written) => isWithin(path, written));
   }
 
   /** Whether no pattern may take this file. */
   #isExcluded(path: RelPath): boolean {
-    return whyNeverDeclared(path) !== undefined || isInstalledPackage(path) || this.#isWritten(path);
+    const isLeft = this.#isWritten(path) || this.#isLeftover(path);
+    return isLeft || whyNeverDeclared(path) !== undefined || isInstalledPackage(path);
   }
 
   /** A few ignored files can be named. An ignored folder is what some step makes. */
@@ -173,6 +184,8 @@ export class InputAdvice {
     if (ignored !== undefined)
       return `the listing of ${folder} shows ${ignored}${more.length > 0 ? ` and ${more.length} more` : ''}, which git ignores`;
     const taken = this.#files.below(folder)?.filter((path) => parentOf(path) === folder);
+    const leftover = taken?.find((path) => this.#isLeftover(path));
+    if (leftover !== undefined) return `the listing shows ${leftover}: ${NOT_IN_CLONES}`;
     const isUnfit = taken?.some((path) => this.#isExcluded(path)) ?? true;
     return isUnfit ? `the command writes to ${folder}, so no pattern fits` : undefined;
   }

@@ -2,10 +2,12 @@
 // .gitignore hides, and neither .git nor .assay. Folders are listed when they are asked for.
 import { readlinkSync, type Stats } from 'node:fs';
 import { childOf, isWithin, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { absPath, inside } from '../../hermeticity/system/absolute-path.ts';
 import type { RunRequest } from '../action/request.ts';
 import { isPrivateFolder } from '../action/reserved.ts';
 import { targetInWorkspace } from '../files/links.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
+import { TrackedFiles } from '../inputs/git-tracked.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
 
 /** A folder with more files counts as too large for one pattern. */
@@ -16,6 +18,7 @@ export class WorkspaceFiles {
   readonly #includeIgnored: boolean;
   readonly #stats: StatRecorder;
   readonly #ignored: IgnoredPaths;
+  readonly #tracked: TrackedFiles;
   readonly #below = new Map<RelPath, readonly RelPath[]>();
 
   constructor({
@@ -27,6 +30,7 @@ export class WorkspaceFiles {
     this.#includeIgnored = includeIgnored;
     this.#stats = new StatRecorder(workspace);
     this.#ignored = new IgnoredPaths(this.#stats);
+    this.#tracked = new TrackedFiles(workspace);
   }
 
   /** All files and links below the folder; undefined if there are too many. */
@@ -49,6 +53,12 @@ export class WorkspaceFiles {
 
   isIgnored(path: RelPath): boolean {
     return !this.#includeIgnored && path !== ROOT && this.#ignored.hides(path, this.isFolder(path));
+  }
+
+  /** Git tracks other files and not this one: an earlier run, or a person, left it here. */
+  isMissingInClones(path: RelPath): boolean {
+    const file = inside(absPath(this.#stats.workspace), path);
+    return !this.#tracked.isEmpty && !this.#tracked.has(file);
   }
 
   isFolder(path: RelPath): boolean {

@@ -43,9 +43,17 @@ export class TrackedFiles {
   /** Whether git tracks the file, or a file below the folder. False if git cannot tell. */
   has(path: AbsPath): boolean {
     const { repository } = this;
-    if (repository === undefined || !isBelow(path, repository)) return false;
-    this.#known ??= trackedIn(repository);
-    return this.#known.has(path);
+    return repository !== undefined && isBelow(path, repository) && this.#all().has(path);
+  }
+
+  /** No repository, nothing tracked in it, or git cannot tell. */
+  get isEmpty(): boolean {
+    return this.#all().size === 0;
+  }
+
+  #all(): ReadonlySet<AbsPath> {
+    this.#known ??= this.repository === undefined ? new Set() : trackedIn(this.repository);
+    return this.#known;
   }
 
   /** The file has the content that git tracks. False if git cannot tell, or converts the content. */

@@ -239,3 +239,18 @@ test('a path longer than PATH_MAX is reported, and so are reproduce runs that ca
   expect(JSON.stringify(made)).toContain('it could not be run again: ASSAY_LONG_PATH');
   expect(JSON.stringify(made)).toContain('longer than PATH_MAX');
 });
+
+test('names of configuration that do not exist are listed, and change no verdict', async () => {
+  shop.write('in', 'in');
+  const probes = ['vite.config.js', 'setup.cfg'].map((name) => `fs.existsSync('${name}');`).join(' ');
+  const program = `const fs = require('fs'); ${probes} fs.copyFileSync('in', 'out')`;
+  const action = ['--input', 'in', '--output', 'out', '--', 'node', '-e', program];
+  const { stdout } = await shop.assay(['audit', '--json', ...action]);
+  const report = JSON.parse(stdout);
+  expect(report).toMatchObject({ status: 'declared', findings: [] });
+  expect(report.absent).toEqual(expect.arrayContaining(['setup.cfg', 'vite.config.js']));
+  const short = await shop.assay(['audit', ...action]);
+  expect(short).toMatchObject({ code: 0 });
+  expect(short.stdout).toMatch(/absent .* more: looked for in the workspace, compared before every hit/);
+  expect((await shop.assay(['audit', '--verbose', ...action])).stdout).toContain('\n  vite.config.js\n');
+});

@@ -14,6 +14,10 @@ beforeEach(() => {
 
 afterEach(() => shop.remove());
 
+function git(...args: readonly string[]): void {
+  execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: shop.workspace });
+}
+
 const config = () => readFileSync(join(shop.workspace, 'assay.json'), 'utf8');
 
 describe('--fix', () => {
@@ -39,6 +43,29 @@ describe('--fix', () => {
     expect(config()).toContain('// what is built here');
     const second = await shop.assay(['audit', '--json', 'build']);
     expect(JSON.parse(second.stdout)).toMatchObject({ hermetic: true, findings: [] });
+  });
+
+  test('declares nothing that an earlier audit left behind, so a fresh clone runs', async () => {
+    const make = 'cat a.txt b.txt > out; [ -f made ] || echo m > made; ls src; cat made src/* >> out';
+    shop.write(
+      'assay.json',
+      JSON.stringify({ steps: { build: { command: make, inputs: ['a.txt'], outputs: ['out'] } } }),
+    );
+    for (const name of ['a.txt', 'b.txt', 'src/a', 'src/b', 'src/c']) shop.write(name, name);
+    git('init', '-q');
+    git('add', '-A');
+    git('commit', '-qm', 'all');
+    shop.write('src/left', 'of an earlier run');
+    expect((await shop.assay(['audit', 'build'])).stdout).toContain('--output made');
+    const { stdout } = await shop.assay(['audit', '--fix', 'build']);
+    expect(stdout).toContain('git does not track it, so a fresh clone lacks it');
+    const { inputs } = JSON.parse(config()).steps.build;
+    expect(inputs).toEqual(['a.txt', 'b.txt', 'src/a', 'src/b', 'src/c']);
+    git('commit', '-qam', 'fixed');
+    const clone = join(shop.folder, 'clone');
+    git('clone', '-q', shop.workspace, clone);
+    const ran = await shop.assay(['run', 'build'], { cwd: clone });
+    expect(ran, ran.stderr).toMatchObject({ code: 0 });
   });
 
   test('keeps a step that takes every file as it is', async () => {

@@ -117,6 +117,11 @@ export const KINDS: Readonly<Record<FindingKind, KindWords>> = {
     meaning: 'Another user produces another result.',
     mend: 'Leave the owner out of the result.',
   },
+  limits: {
+    title: 'Depends on limits or priority',
+    meaning: 'The result changes with the limits (ulimit) or the priority (nice) of the process.',
+    mend: 'Leave them out of the result, or set them in the command.',
+  },
   umask: {
     title: 'Depends on the umask',
     meaning: 'The result changes with the default permissions of new files.',

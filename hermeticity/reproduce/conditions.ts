@@ -15,6 +15,8 @@ const DAY = 24 * 60 * 60 * 1000;
 const LATER = { ms: 398 * DAY + 7 * 3_600_000 + 13 * 60_000 + 11_271, ns: 829_183n };
 
 const OTHER_HOST = 'varied-host';
+/** The helper answers uname with it, too (native/answers.c). */
+const OTHER_DOMAIN = 'varied-domain';
 const OTHER_USER = 54_321;
 const FIRST_PID = { held: 1001, varied: 20_011 };
 const SEED = { held: 1, varied: 2 };
@@ -54,11 +56,17 @@ export function optionsFor({ varied, clocks, frozen, namespaces }: Conditions, f
     ...['--order', varied.has('order') ? 'falling' : 'rising'],
     ...(varied.has('addresses') ? [] : ['--fixed-addresses']),
     ...(varied.has('host') ? ['--host', OTHER_HOST] : []),
+    ...(varied.has('limits') ? ['--limits'] : []),
     ...(varied.has('processors') ? ['--processors', String(otherProcessors())] : []),
     ...(varied.has('user') ? ['--user', String(OTHER_USER)] : []),
     ...(varied.has('umask') ? ['--umask', otherUmask()] : []),
     ...(namespaces
-      ? ['--spaces', '--first-pid', String(varied.has('pids') ? FIRST_PID.varied : FIRST_PID.held)]
+      ? [
+          '--spaces',
+          ...(varied.has('network') ? ['--network'] : []),
+          '--first-pid',
+          String(varied.has('pids') ? FIRST_PID.varied : FIRST_PID.held),
+        ]
       : []),
     ...(namespaces ? systemFiles(varied, folder).flatMap(mountOption) : []),
   ];
@@ -163,5 +171,9 @@ function textOf(path: string): string {
 
 function hostFiles(folder: string): Mount[] {
   const name = keep(folder, 'hostname', `${OTHER_HOST}\n`);
-  return ['/proc/sys/kernel/hostname', '/etc/hostname'].map((at) => ({ from: name, at }));
+  const domain = keep(folder, 'domainname', `${OTHER_DOMAIN}\n`);
+  return [
+    ...['/proc/sys/kernel/hostname', '/etc/hostname'].map((at) => ({ from: name, at })),
+    { from: domain, at: '/proc/sys/kernel/domainname' },
+  ];
 }

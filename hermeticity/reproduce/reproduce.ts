@@ -9,7 +9,7 @@ import { describeDifference, keyOf, subjectsThatDiffer } from './comparison.ts';
 import { capabilitiesOf, helperPath } from './helper.ts';
 import { CauseSearch } from './search.ts';
 import { type Outcome, type RepeatableAction, type TrialSetup, Trials } from './trial.ts';
-import { ALL_VARIATIONS, VARIATIONS, type Variation } from './variation.ts';
+import { ALL_VARIATIONS, IN_NAMESPACES, VARIATIONS, type Variation } from './variation.ts';
 
 export interface VariationReport {
   readonly name: string;
@@ -75,7 +75,7 @@ async function compare(
     const variations = reportEach((name) => notTried(name, gap));
     return { findings: [], variations, runs: trials.count, gaps: [gap] };
   }
-  const possible = ALL_VARIATIONS.filter((name) => noSpaces === undefined || name !== 'pids');
+  const possible = ALL_VARIATIONS.filter((name) => noSpaces === undefined || !IN_NAMESPACES.has(name));
   const causes = await new CauseSearch(trials, possible).causes(baseline);
   const variations = reportEach((name) => outcomeOf(name, causes, noSpaces));
   const state = await tryState(trials, baseline, causes, request.action.state);
@@ -111,7 +111,8 @@ function notTried(name: Variation, reason: string): VariationReport {
 const BY_FILE_TOO: ReadonlySet<Variation> = new Set(['random', 'processors', 'host']);
 
 function outcomeOf(name: Variation, causes: readonly Cause[], noSpaces: string | undefined): VariationReport {
-  if (noSpaces !== undefined && name === 'pids') return notTried(name, `no namespaces here: ${noSpaces}`);
+  if (noSpaces !== undefined && IN_NAMESPACES.has(name))
+    return notTried(name, `no namespaces here: ${noSpaces}`);
   const outcome = causes.some(({ by }) => by === name) ? 'differs' : 'same';
   const whole = { name, what: VARIATIONS[name].what, outcome } as const;
   if (noSpaces === undefined || !BY_FILE_TOO.has(name)) return whole;

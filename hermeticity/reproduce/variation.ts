@@ -24,8 +24,18 @@ export const VARIATIONS = {
   },
   host: {
     kind: 'host',
-    what: 'the host name',
+    what: 'the host name, or the domain name',
     advice: 'leave it out, or pass it in as a declared variable',
+  },
+  network: {
+    kind: 'host',
+    what: 'the addresses of the machine',
+    advice: 'leave them out, or pass one in as a declared variable',
+  },
+  limits: {
+    kind: 'limits',
+    what: 'the limits and the priority of the process (ulimit, nice)',
+    advice: 'leave them out of the outputs, or set them in the command',
   },
   processors: {
     kind: 'cpu',
@@ -67,6 +77,9 @@ export const VARIATIONS = {
 export type Variation = keyof typeof VARIATIONS;
 
 export const ALL_VARIATIONS: readonly Variation[] = Object.keys(VARIATIONS).filter(isVariation);
+
+/** They need namespaces. */
+export const IN_NAMESPACES: ReadonlySet<Variation> = new Set(['network', 'pids']);
 
 export function isVariation(name: string): name is Variation {
   return Object.hasOwn(VARIATIONS, name);

@@ -29,7 +29,8 @@ export type FindingKind =
   | 'umask'
   | 'cwd'
   | 'mtime'
-  | 'readdir-order';
+  | 'readdir-order'
+  | 'limits';
 
 /** Kinds that report an undeclared read, probe or listing, also of something absent. */
 export const READ_KINDS: ReadonlySet<FindingKind> = new Set(['read', 'probe', 'absent', 'list']);

@@ -20,6 +20,8 @@
 
 enum { MOST_RANDOM = 64 * 1024 };
 
+static const char OTHER_DOMAIN[] = "varied-domain";
+
 static void answer_time(struct task *task, long clock, uint64_t into) {
   struct timespec time = simulated_time(task, clock);
   poke(task->tid, into, &time, sizeof time);
@@ -61,6 +63,12 @@ static void translate_deadline(struct task *task, uint64_t at) {
   task->waiting = true;
 }
 
+/* One group, that of the user. */
+static void answer_groups(struct task *task, uint64_t size, uint64_t into) {
+  if (size > 0 && !poke(task->tid, into, &world.user, sizeof world.user)) return;
+  answer_call(task->tid, 1);
+}
+
 void before_call(struct task *task, long call, const uint64_t *arguments) {
   task->call = call;
   memcpy(task->arguments, arguments, sizeof task->arguments);
@@ -80,6 +88,8 @@ void before_call(struct task *task, long call, const uint64_t *arguments) {
     case __NR_getgid:
     case __NR_getegid:
       return answer_call(task->tid, (long)world.user);
+    case __NR_getgroups:
+      return answer_groups(task, arguments[0], arguments[1]);
     case __NR_setuid:
     case __NR_setgid:
     case __NR_setreuid:
@@ -138,6 +148,8 @@ static void alter_name(struct task *task, uint64_t at) {
   if (!peek(task->tid, at, &name, sizeof name)) return;
   memset(name.nodename, 0, sizeof name.nodename);
   strncpy(name.nodename, world.host, sizeof name.nodename - 1);
+  memset(name.domainname, 0, sizeof name.domainname);
+  strncpy(name.domainname, OTHER_DOMAIN, sizeof name.domainname - 1);
   poke(task->tid, at, &name, sizeof name);
 }
 

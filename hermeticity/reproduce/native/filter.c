@@ -61,7 +61,8 @@ static void stop_at_file_status(void) {
 
 static void stop_at_users(void) {
   static const unsigned calls[] = {__NR_getuid,   __NR_geteuid,   __NR_getgid,    __NR_getegid, __NR_getresuid, __NR_getresgid,
-                                   __NR_setuid,   __NR_setgid,    __NR_setreuid,  __NR_setregid, __NR_setresuid, __NR_setresgid};
+                                   __NR_setuid,   __NR_setgid,    __NR_setreuid,  __NR_setregid, __NR_setresuid, __NR_setresgid,
+                                   __NR_getgroups};
   for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) stop_at(calls[i]);
 }
 

@@ -35,7 +35,7 @@ struct world world = {.hold = 3600LL * 1000000000};
 static struct command command = {.folder = ".", .linger_ms = 2000};
 static struct mount mounts[MOST_MOUNTS];
 static int mount_count, first_pid;
-static bool own_namespaces, umask_given;
+static bool own_namespaces, own_network, umask_given;
 
 enum {
   CLOCK = 256,
@@ -45,6 +45,8 @@ enum {
   SEED,
   HOST,
   PROCESSORS,
+  LIMITS,
+  NETWORK,
   USER,
   ORDER,
   UMASK,
@@ -66,6 +68,8 @@ static const struct option OPTIONS[] = {
     {"seed", required_argument, NULL, SEED},
     {"host", required_argument, NULL, HOST},
     {"processors", required_argument, NULL, PROCESSORS},
+    {"limits", no_argument, NULL, LIMITS},
+    {"network", no_argument, NULL, NETWORK},
     {"user", required_argument, NULL, USER},
     /* rising or falling */
     {"order", required_argument, NULL, ORDER},
@@ -115,6 +119,12 @@ static bool set_option(int option) {
     case PROCESSORS:
       world.processors = atoi(optarg);
       return world.processors > 0;
+    case LIMITS:
+      command.other_limits = true;
+      return true;
+    case NETWORK:
+      own_network = true;
+      return true;
     case USER:
       world.has_user = true;
       world.user = (uint32_t)strtoul(optarg, NULL, 10);
@@ -170,7 +180,7 @@ static int wait_for(pid_t child) {
 static int run(int failures) {
   start_clock();
   if (!own_namespaces) return run_command(&command, failures);
-  int error = create_namespaces();
+  int error = create_namespaces(own_network);
   if (error) {
     dprintf(failures, "namespaces: %s\n", strerror(error));
     return CANNOT_START;

@@ -5,9 +5,12 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,17 +29,28 @@ static int map_to_itself(const char *path, unsigned id) {
   return write_file(path, line);
 }
 
-static int create_user_namespace(void) {
+static int create_user_namespace(int others) {
   unsigned user = geteuid(), group = getegid();
-  if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) != 0) return errno;
+  if (unshare(CLONE_NEWUSER | others) != 0) return errno;
   int error = map_to_itself("/proc/self/uid_map", user);
   if (!error) error = write_file("/proc/self/setgroups", "deny");
   return error ? error : map_to_itself("/proc/self/gid_map", group);
 }
 
-int create_namespaces(void) {
-  if (unshare(CLONE_NEWNS | CLONE_NEWPID) == 0) return 0;
-  return create_user_namespace();
+/* A new network has a loopback that is down. */
+static void start_loopback(void) {
+  struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+  int handle = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (handle < 0) return;
+  ioctl(handle, SIOCSIFFLAGS, &loopback);
+  close(handle);
+}
+
+int create_namespaces(bool network) {
+  int kinds = CLONE_NEWNS | CLONE_NEWPID | (network ? CLONE_NEWNET : 0);
+  int error = unshare(kinds) == 0 ? 0 : create_user_namespace(kinds);
+  if (!error && network) start_loopback();
+  return error;
 }
 
 #ifndef __NR_mount_setattr

@@ -13,7 +13,7 @@ struct mount {
 };
 
 /* Creates namespaces for the next child, which becomes process 1 in them. 0, or errno. */
-int create_namespaces(void);
+int create_namespaces(bool network);
 
 /* Called by process 1: mounts its own /proc, then `mounts` in order. 0, or errno. */
 int set_up_namespaces(const struct mount *mounts, int count);

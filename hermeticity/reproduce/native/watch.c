@@ -16,6 +16,7 @@
 #include "answers.h"
 #include "random.h"
 #include "filter.h"
+#include "limits.h"
 #include "image.h"
 #include "task.h"
 #include "tick.h"
@@ -38,6 +39,7 @@ static void become_command(const struct command *command, int go, int failures) 
   close_on_exec_all();
   umask((mode_t)command->umask);
   if (command->fixed_addresses) personality(ADDR_NO_RANDOMIZE);
+  if (command->other_limits) change_limits();
   if (chdir(command->folder) == 0 && install_filter() == 0) execvp(command->argv[0], command->argv);
   _exit(refuse(failures, command->argv[0], errno));
 }

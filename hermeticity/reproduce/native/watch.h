@@ -8,6 +8,8 @@ struct command {
   const char *folder;
   int umask;
   int fixed_addresses;
+  /* Limits and priority other than the caller's. */
+  int other_limits;
   /* Processes that outlive the command by this time are killed. */
   long linger_ms;
 };

@@ -29,6 +29,26 @@ const runC = (source: string): Pick<ReproduceCase, 'files' | 'command'> => ({
 });
 
 export const DEPENDENT: readonly ReproduceCase[] = [
+  { name: 'ulimit -n', command: sh('ulimit -n > out'), kinds: ['limits'] },
+  { name: 'ulimit -c', command: sh('ulimit -c > out'), kinds: ['limits'] },
+  { name: 'nice', command: sh('nice > out'), kinds: ['limits'] },
+  {
+    name: 'the scheduling class',
+    command: sh('chrt -p $$ | head -1 | cut -d: -f2 > out'),
+    kinds: ['limits'],
+  },
+  { name: 'hostname -I', command: sh('hostname -I > out'), kinds: ['host'] },
+  {
+    name: 'the addresses in Node',
+    command: node('fs.writeFileSync("out", JSON.stringify(os.networkInterfaces()))'),
+    kinds: ['host'],
+  },
+  {
+    name: 'the domain name',
+    command: sh('domainname > out 2> /dev/null || hostname -y > out'),
+    kinds: ['host'],
+  },
+  { name: 'id -G', command: sh('id -G > out'), kinds: ['uid'] },
   { name: 'date', command: sh('date > out'), kinds: ['time'] },
   { name: 'the year alone', command: sh('date +%Y > out'), kinds: ['time'] },
   { name: 'the nanoseconds alone', command: sh('date +%N > out'), kinds: ['time'] },

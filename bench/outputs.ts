@@ -114,7 +114,7 @@ function programs(): Buffer {
 
 function digest(file: string, isSearched: boolean): void {
   const search = new MachineTextSearch(
-    isSearched ? machineTexts(new Machine('/home/annasmith/src/project-x')) : [],
+    isSearched ? machineTexts(new Machine('/home/annasmith/src/project-x'), false) : [],
   );
   const digests = search.wrap({
     digest: (_name, _stats, locate, onRead) => digestFile(locate(), onRead).digest,

@@ -77,12 +77,14 @@ function split<T>(items: readonly T[], key: (item: T) => string): T[][] {
 function causeOf(finding: Finding): string {
   const { kind, advice = '' } = finding;
   if (rankOf(finding) !== 'advice') return `${kind} ${advice}`;
+  if (finding.path === undefined) return `asked ${finding.detail}`;
   return isInWorkspace(finding) ? 'in the workspace' : 'outside';
 }
 
 function remedyFor([first]: readonly Finding[]): string {
   if (!first) return '';
   if (rankOf(first) !== 'advice') return first.advice ?? KINDS[first.kind].mend;
+  if (first.path === undefined) return 'the answer is compared, and no declaration names it';
   return isInWorkspace(first)
     ? 'no declaration names it'
     : 'outside the workspace, where no declaration reaches';
@@ -102,6 +104,7 @@ function describe(findings: readonly Finding[]): string {
   if (!first) return '';
   if (rankOf(first) === 'fix')
     return `${first.kind} ${textOf(first)}${more.length > 0 ? ` and ${more.length} more` : ''}${programsOf(findings)}`;
+  if (first.path === undefined) return `${first.detail}${programsOf(findings)}`;
   if (more.length === 0) return `${nameOf(first)} ${VERBS[first.kind] ?? first.kind}${programsOf(findings)}`;
   const counts = split(findings, ({ kind }) => kind).map(
     (some) => `${some.length} ${some[0] ? (VERBS[some[0].kind] ?? some[0].kind) : ''}`,

@@ -25,6 +25,9 @@ const MIN_TEXT = 6;
  * chance.
  */
 const MIN_WORKSPACE = 4;
+/** The shortest release of a kernel is like "6.1.0". */
+const MIN_RELEASE = 5;
+const LEAST: Readonly<Record<string, number>> = { workspace: MIN_WORKSPACE, kernel: MIN_RELEASE };
 
 export class MachineTextSearch {
   readonly #found = new Map<string, string>();
@@ -117,7 +120,7 @@ function isInsideOther(needle: TextNeedle, all: readonly TextNeedle[], { bytes, 
 }
 
 function isTelling({ property, text }: MachineText): boolean {
-  const least = property === 'workspace' ? MIN_WORKSPACE : MIN_TEXT;
+  const least = LEAST[property] ?? MIN_TEXT;
   return Buffer.byteLength(text) >= least && !COMMON.has(text.toLowerCase());
 }
 

@@ -18,6 +18,7 @@ import {
 } from '../../hermeticity/system/absolute-path.ts';
 import { HOME_SOFTWARE } from '../../hermeticity/system/home-software.ts';
 import { INSTALLED_SOFTWARE } from '../../hermeticity/system/installed-software.ts';
+import { userOfProcess } from '../../hermeticity/system/password-file.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
 
 /** Where systems keep homes; the last is a Windows disk of WSL. */
@@ -118,7 +119,7 @@ const SYSTEM = [
 function homesOfPeople(): string[] {
   const homes: string[] = [];
   try {
-    homes.push(userInfo().homedir);
+    homes.push(userOfProcess()?.home ?? userInfo().homedir);
   } catch {
     // This user is in no database.
   }

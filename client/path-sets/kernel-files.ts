@@ -2,9 +2,20 @@
 //
 //   value HASH | names HASH | folder | absent | unreadable | unknown
 //
+// A device is not opened: its state is what it is, and what this user may do with it.
+//
 // Only files that hermeticity/verdict/kernel-files.ts allows, and that every user may read, are compared. All
 // others are "unknown", and so is a file that is too large.
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
 import { isSystemError } from '../../core/errors.ts';
 import { isComparedKernelFile } from '../../hermeticity/verdict/kernel-files.ts';
@@ -16,6 +27,8 @@ export const UNKNOWN = 'unknown';
 const STEADY_PARTS: Readonly<Record<string, RegExp>> = {
   '/proc/cpuinfo': /^(?!cpu MHz|clock|bogomips).+$/gim,
   '/proc/meminfo': /^(?:MemTotal|SwapTotal|HugePages_Total|Hugepagesize|CmaTotal):.*$/gm,
+  '/proc/self/status':
+    /^(?:Umask|Uid|Gid|Groups|Cap\w+|Cpus_allowed|Cpus_allowed_list|Mems_allowed|Mems_allowed_list):.*$/gm,
   '/proc/stat': /^cpu\d+/gm,
 };
 
@@ -23,7 +36,8 @@ const STEADY_PARTS: Readonly<Record<string, RegExp>> = {
 export function kernelFileState(name: string): string {
   if (!isComparedKernelFile(name)) return UNKNOWN;
   try {
-    return name.endsWith('/') ? namesState(name) : contentState(name);
+    if (name.endsWith('/')) return namesState(name);
+    return name.startsWith('/dev/') ? deviceState(name) : contentState(name);
   } catch (error) {
     return isSystemError(error, 'ENOENT', 'ENOTDIR') ? 'absent' : 'unreadable';
   }
@@ -31,6 +45,23 @@ export function kernelFileState(name: string): string {
 
 function namesState(folder: string): string {
   return `names ${hashOf(readdirSync(folder).sort().join('\0'))}`;
+}
+
+function deviceState(name: string): string {
+  const stats = statSync(name);
+  if (stats.isDirectory()) return 'folder';
+  const isNode = stats.isCharacterDevice() || stats.isBlockDevice();
+  const allowed = [constants.R_OK, constants.W_OK].map((mode) => isAllowed(name, mode));
+  return `value ${hashOf([isNode, ...allowed].join(' '))}`;
+}
+
+function isAllowed(name: string, mode: number): boolean {
+  try {
+    accessSync(name, mode);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function contentState(name: string): string {

@@ -4,10 +4,14 @@
 //
 // A state holds a hash of the value: path sets are shared, and a name or a path need not be in them.
 import { readdirSync, readFileSync } from 'node:fs';
-import { homedir, hostname, release, userInfo } from 'node:os';
+import { homedir, hostname, release, version } from 'node:os';
 import { join } from 'node:path';
 import { digestOf } from '../../core/digest.ts';
+import { userName, userOfProcess } from '../../hermeticity/system/password-file.ts';
+import { LIMIT } from '../../hermeticity/verdict/questions.ts';
+import { addressFamilies, interfaceLines } from './addresses.ts';
 import { kernelFileState } from './kernel-files.ts';
+import { groupIds, limitOf, niceness, schedulingClass, userIds } from './process-state.ts';
 
 type Read = () => readonly string[];
 
@@ -24,12 +28,20 @@ export class Machine {
   /** `sources`: the source trees of a workspace that consists of links. */
   constructor(workspace: string, sources: Read = () => []) {
     this.#properties = new Map<string, Read>([
+      ['addresses', interfaceLines],
       ['cpu', () => [cpuFeatures()]],
-      ['home', () => [...new Set([homedir(), userInfo().homedir])]],
+      ['domain', () => [domainName()]],
+      ['families', () => [addressFamilies()]],
+      ['groups', () => [groupIds()]],
+      ['home', () => [...new Set([homedir(), userOfProcess()?.home ?? ''])]],
       ['host', () => [hostname()]],
       ['kernel', () => [release()]],
+      ['kernel-build', () => [version()]],
+      ['nice', () => [niceness()]],
+      ['scheduling', () => [schedulingClass()]],
       ['sources', sources],
-      ['user', () => [userInfo().username]],
+      ['uid', () => [userIds()]],
+      ['user', () => [userName()]],
       ['workspace', () => [workspace]],
     ]);
   }
@@ -38,7 +50,8 @@ export class Machine {
   values(property: string): readonly string[] {
     try {
       if (property.startsWith(MAC)) return macAddress(property.slice(MAC.length));
-      return this.#properties.get(property)?.() ?? [];
+      if (property.startsWith(LIMIT)) return limitOf(property);
+      return (this.#properties.get(property)?.() ?? []).filter((value) => value !== '');
     } catch {
       return [];
     }
@@ -70,10 +83,18 @@ export function macProperties(): string[] {
 
 /** Whether a property stays as it is while the up-to-date states hold (up-to-date/invalidators.ts). */
 export function isSteady(property: string): boolean {
-  return STEADY.has(property);
+  return STEADY.has(property) || property.startsWith(LIMIT);
 }
 
-const STEADY: ReadonlySet<string> = new Set(['cpu', 'home', 'host', 'kernel', 'user', 'workspace']);
+const STEADY: ReadonlySet<string> = new Set(
+  'cpu domain groups home host kernel kernel-build nice scheduling uid user workspace'.split(' '),
+);
+
+/** Empty where nobody has set one. */
+export function domainName(): string {
+  const name = readFileSync('/proc/sys/kernel/domainname', 'latin1').trim();
+  return name === '(none)' ? '' : name;
+}
 
 /** None for an interface without one. A remote may ask for any name. */
 function macAddress(name: string): readonly string[] {
@@ -86,15 +107,24 @@ function macAddress(name: string): readonly string[] {
 export function propertyText(property: string): string {
   if (property.startsWith(MAC)) return `the MAC address of ${property.slice(MAC.length)}`;
   if (property.endsWith('/')) return `the list of names in ${property}`;
+  if (property.startsWith(LIMIT)) return `the limit on ${property.slice(LIMIT.length)}`;
   return TEXTS.get(property) ?? `the machine's ${property}`;
 }
 
 const TEXTS: ReadonlyMap<string, string> = new Map([
+  ['addresses', 'the addresses of the machine'],
   ['cpu', 'the kind of processor'],
+  ['domain', 'the domain name'],
+  ['families', 'whether the machine has IPv4 and IPv6 addresses'],
+  ['groups', 'the groups of the user'],
   ['home', 'the home folder'],
   ['host', 'the host name'],
   ['kernel', 'the kernel release'],
+  ['kernel-build', "the kernel's version"],
+  ['nice', 'the priority of the process'],
+  ['scheduling', 'the scheduling class'],
   ['sources', "the source tree's path"],
+  ['uid', 'the number of the user'],
   ['user', 'the user name'],
   ['workspace', "the workspace's path"],
 ]);

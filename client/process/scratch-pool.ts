@@ -82,6 +82,7 @@ function changedPaths(access: Access): readonly AbsPath[] {
     case 'followed':
     case 'entered':
     case 'io_uring':
+    case 'asked':
       return NONE;
     case 'rename':
     case 'hardlink':

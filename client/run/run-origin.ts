@@ -5,11 +5,12 @@
 // The commit is read from the files of .git; git is not started. Whether files differ from that commit would
 // take a scan of the whole tree, so it is not told.
 import { readFileSync, statSync } from 'node:fs';
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { digestOf } from '../../core/digest.ts';
 import { isCommit, isWhere, type RunOrigin } from '../../core/metadata/receipt.ts';
 import { VERSION } from '../../core/version.ts';
+import { userName } from '../../hermeticity/system/password-file.ts';
 import type { Variables } from '../action/environment.ts';
 import { RUN } from '../limits.ts';
 import type { KeyedAction } from './key.ts';
@@ -71,19 +72,15 @@ function addressOf(text: string | undefined): string | undefined {
 function machineName(): string | undefined {
   const [name = ''] = hostname().split('.');
   if (!name) return undefined;
-  const user = userName();
+  const user = tellingUserName();
   const tells = user !== undefined && name.toLowerCase().includes(user.toLowerCase());
   return tells ? `machine-${digestOf(Buffer.from(name)).hash.slice(0, 8)}` : name;
 }
 
 /** Undefined for a user without a name, and for names that every machine has. */
-function userName(): string | undefined {
-  try {
-    const { username } = userInfo();
-    return username.length < 3 || username === 'root' ? undefined : username;
-  } catch {
-    return undefined;
-  }
+function tellingUserName(): string | undefined {
+  const name = userName();
+  return name.length < 3 || name === 'root' ? undefined : name;
 }
 
 /** Undefined outside a repository, before the first commit, and with a reference format that is no files. */

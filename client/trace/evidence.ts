@@ -1,6 +1,7 @@
 // Builds the evidence of a watched run: its findings, the Evidence message of its result, and its path set.
 // A later lookup finds the result through that path set.
 import { digestOf } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
 import { type Evidence, NO_TRACER, proofOf } from '../../core/evidence.ts';
 import { MACHINE, type PathSet } from '../../core/path-set.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
@@ -13,6 +14,8 @@ import { OBSERVED } from '../limits.ts';
 import { type FoundTexts, MachineTextSearch } from '../outputs/machine-text.ts';
 import { timeRefusal } from '../path-sets/file-times.ts';
 import { type Fact, gatherPathSet } from '../path-sets/gather.ts';
+import { UNKNOWN } from '../path-sets/kernel-files.ts';
+import { propertyText } from '../path-sets/machine.ts';
 import { States } from '../path-sets/states.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { withoutInputLinks } from './linked-inputs.ts';
@@ -59,9 +62,9 @@ export function buildEvidence(action: KeyedAction, watched: Watched, digests: Fi
     findings,
     evidence: { ...evidenceOf(report, findings), sandboxed: where === 'sandbox' },
     timeRefusal: () => timeRefusal(action.request, verdict.timedReads),
-    outputSearch: () => new MachineTextSearch(machineTexts(states.machine)),
+    outputSearch: () => new MachineTextSearch(machineTexts(states.machine, verdict.searchesAddresses)),
     pathSet(found = new Map()) {
-      const facts = [...factsOf(verdict), ...machineFacts(found, action.request.workspace, report)];
+      const facts = [...factsOf(verdict, states), ...machineFacts(found, action.request.workspace, report)];
       return gatherPathSet(action, verdict, folders, states, facts);
     },
   };
@@ -104,9 +107,19 @@ function nothingSeen(): RunEvidence {
 
 const NATIVE_CPU: Fact = { root: MACHINE, path: 'cpu', note: 'which code was compiled for (native)' };
 
-function factsOf({ usesNativeCpu }: Pick<Verdict, 'usesNativeCpu'>): Fact[] {
-  return usesNativeCpu ? [NATIVE_CPU] : [];
+/** Throws if this machine does not tell what the command asked for: nothing could be compared. */
+function factsOf({ usesNativeCpu, machineFacts: asked }: AskedFacts, { machine }: States): Fact[] {
+  const unknown = [...asked].find((property) => machine.state(property) === UNKNOWN);
+  if (unknown !== undefined)
+    throw new AssayError(
+      'ASSAY_INPUT_CHANGED',
+      `it asked for ${propertyText(unknown)}, which cannot be compared with that of another machine`,
+    );
+  const facts = [...asked].map((path): Fact => ({ root: MACHINE, path, note: '' }));
+  return usesNativeCpu ? [NATIVE_CPU, ...facts] : facts;
 }
+
+type AskedFacts = Pick<Verdict, 'usesNativeCpu' | 'machineFacts'>;
 
 function evidenceOf(
   { tracer, gaps, accesses }: Pick<TraceReport, 'tracer' | 'gaps' | 'accesses'>,

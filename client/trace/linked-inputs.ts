@@ -25,6 +25,7 @@ export function withoutInputLinks(
       case 'connect':
       case 'bind':
       case 'io_uring':
+      case 'asked':
         return [access];
       case 'rename':
       case 'hardlink':

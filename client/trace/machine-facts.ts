@@ -3,10 +3,12 @@
 import { MACHINE } from '../../core/path-set.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { FoundTexts, MachineText } from '../outputs/machine-text.ts';
+import { outerAddresses } from '../path-sets/addresses.ts';
 import type { Fact } from '../path-sets/gather.ts';
 import { type Machine, macProperties } from '../path-sets/machine.ts';
 
-export function machineTexts(machine: Machine): MachineText[] {
+/** `withAddresses`: the command asked for the addresses of the machine. */
+export function machineTexts(machine: Machine, withAddresses: boolean): MachineText[] {
   const texts = (property: string, kind: MachineText['kind'], forms = (value: string) => [value]) =>
     machine.values(property).flatMap((value) => forms(value).map((text) => ({ property, kind, text })));
   return [
@@ -15,9 +17,16 @@ export function machineTexts(machine: Machine): MachineText[] {
     ...texts('home', 'path'),
     ...texts('user', 'name'),
     ...texts('host', 'name', (host) => [...new Set([host, host.replace(/\..*/, '')])]),
+    ...texts('domain', 'name'),
     ...texts('kernel', 'name'),
+    ...texts('kernel-build', 'name'),
+    ...(withAddresses ? outerAddresses() : []).map(addressText),
     ...macProperties().flatMap((property) => texts(property, 'name', formsOfMac)),
   ];
+}
+
+function addressText(text: string): MachineText {
+  return { property: 'addresses', kind: 'name', text };
 }
 
 function formsOfMac(address: string): string[] {

@@ -18,6 +18,7 @@ import {
   relativeIn,
 } from '../../hermeticity/system/absolute-path.ts';
 import { helperPath, NativeTracer } from '../../hermeticity/trace/native.ts';
+import { OTHER_FAMILY } from '../../hermeticity/trace/socket-address.ts';
 import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
 import type { Finding, FindingKind } from '../../hermeticity/verdict/finding.ts';
 import { OTHER_PROCESSES } from '../../hermeticity/verdict/kernel-files.ts';
@@ -114,10 +115,14 @@ function mountsFor({ request, tools }: KeyedAction, { bin }: ScratchFolders): Mo
   ];
 }
 
-/** The kinds of findings that can still occur in a sandbox. It shows no other processes. */
+/**
+ * The kinds of findings that can still occur in a sandbox. It shows no other processes. Its network has no way out, but
+ * some families of sockets belong to no network: AF_VSOCK reaches the host of a virtual machine.
+ */
 const POSSIBLE: ReadonlySet<FindingKind> = new Set(['host', 'time', 'random', 'io_uring', 'survivor']);
 
 function isPossible({ kind, detail }: Finding): boolean {
+  if (kind === 'net') return detail?.startsWith(OTHER_FAMILY) === true;
   return POSSIBLE.has(kind) && detail !== OTHER_PROCESSES;
 }
 
@@ -137,12 +142,21 @@ export function judgeInSandbox(action: KeyedAction, { report, folders }: Watched
     timedReads: [],
     written: new Set(),
     usesNativeCpu: verdict.usesNativeCpu,
+    machineFacts: new Set([...verdict.machineFacts].filter((name) => !SANDBOXES_OWN.has(name))),
+    searchesAddresses: false,
   };
 }
 
-/** The sandbox has its own mounts, control groups, network and host name, and no /sys. */
+/** Properties of the machine that every sandbox has the same. */
+const SANDBOXES_OWN: ReadonlySet<string> = new Set(['addresses', 'families', 'uid']);
+
+/** What a sandbox passes on from its caller. */
+const CALLERS: ReadonlySet<string> = new Set(['/proc/self/limits', '/proc/self/status']);
+
+/** The sandbox has its own devices, mounts, control groups, network and host name, and no /sys. */
 function isSandboxesOwn(kernelFile: string): boolean {
-  return /^\/(?:sys|proc\/self|proc\/sys\/(?:net|kernel\/(?:host|domain)name))(?:\/|$)/.test(kernelFile);
+  if (CALLERS.has(kernelFile)) return false;
+  return /^\/(?:dev|sys|proc\/self|proc\/sys\/(?:net|kernel\/(?:host|domain)name))(?:\/|$)/.test(kernelFile);
 }
 
 /** Undefined for a path that exists only in the sandbox. */

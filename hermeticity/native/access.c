@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
+#include "ask.h"
 #include "core.h"
 #include "image.h"
 #include "loader.h"
@@ -109,12 +110,21 @@ static bool wants_content(uint64_t flags) {
   return flags & O_APPEND || (flags & O_ACCMODE) != O_WRONLY;
 }
 
+/* A call that needs an empty folder tells that there are names in it. */
+static void report_not_empty(struct task *task, const struct pending *pending) {
+  bool renames = pending->call->meaning == RENAME;
+  if (!renames && pending->call->meaning != DELETE) return;
+  const struct resolved_path *folder = renames ? &pending->second : &pending->resolved;
+  if (folder->type == TYPE_FOLDER) report_there(task, KIND_LIST, REPORTED_LIST, folder);
+}
+
 /* A failed call on a path is still a probe. */
 static void report_failure(struct task *task, const struct pending *pending, int error) {
   const struct resolved_path *resolved = &pending->resolved;
   uint8_t flags = opens(pending->call) && wants_content(pending->flags) ? FLAG_WANTED : 0;
   if (error == ENOENT || error == ENOTDIR) return report_absent(task, flags, resolved);
   if (is_about_the_call(error)) return;
+  if (error == ENOTEMPTY || error == EEXIST) report_not_empty(task, pending);
   if (resolved->type == TYPE_ABSENT) return report_absent(task, 0, resolved);
   report_probe(task, resolved);
 }
@@ -216,7 +226,8 @@ static enum next before_probe(struct task *task, const struct call *call, const 
   if (!locate_look(task, call, arguments, last_link, &resolved)) return RUN_ON;
   if (resolved.type != TYPE_ABSENT) {
     report_probe(task, &resolved);
-    return no_news(&resolved);
+    bool asks = asks_user_attributes(task, call, arguments);
+    return asks ? wait_for(task, call, arguments, &resolved) : no_news(&resolved);
   }
   return is_known_absent(&resolved) ? no_news(&resolved) : wait_for(task, call, arguments, &resolved);
 }
@@ -409,6 +420,17 @@ enum next before_call(struct task *task, const struct call *call, const uint64_t
       return before_new_view(task, call, arguments, arguments[0]);
     case NEW_VIEW_STRUCT:
       return before_new_view(task, call, arguments, clone3_flags(task, arguments[0]));
+    case ASK:
+      return before_ask(task, call);
+    case ASK_LIMIT:
+      return before_ask_limit(task, call, arguments);
+    case IOCTL:
+      return before_ioctl(task, call, arguments);
+    case NEW_SOCKET:
+      return before_new_socket(task, arguments);
+    case ATTRIBUTES_OF_HANDLE:
+      if (!asks_user_attributes(task, call, arguments)) return RUN_ON;
+      return wait_for(task, call, arguments, &(struct resolved_path){0});
     case ASK_CORES:
       part();
       return RUN_ON;
@@ -509,7 +531,10 @@ static void after_success(struct task *task, const struct pending *pending, int6
     case PROBE:
     case PROBE_LINK:
     case READ_LINK:
-      return report_probe(task, resolved);
+      report_probe(task, resolved);
+      return report_user_attributes(task, pending, result);
+    case ATTRIBUTES_OF_HANDLE:
+      return report_user_attributes(task, pending, result);
     case TRUNCATE:
       return after_truncate(task, pending);
     case ATTRIBUTE:

@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stddef.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <linux/sockios.h>
 
 #include "bpf.h"
 #include "call.h"
@@ -47,6 +50,38 @@ static void stop_on_new_listener(void) {
   answer(SECCOMP_RET_ALLOW);
 }
 
+/* Every C library asks for the other three at a program's start. */
+static void stop_on_rare_limit(int argument) {
+  load_argument(argument);
+  emit(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_STACK, 3, 0);
+  emit(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_NOFILE, 2, 0);
+  emit(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_NPROC, 1, 0);
+  answer(SECCOMP_RET_TRACE);
+  answer(SECCOMP_RET_ALLOW);
+}
+
+/* Commands about network interfaces; 0x8B is for wireless ones. */
+static void stop_on_interface(void) {
+  load_argument(1);
+  emit(BPF_JMP | BPF_JGE | BPF_K, SIOCGIFNAME, 0, 2);
+  emit(BPF_JMP | BPF_JGT | BPF_K, 0x8bff, 1, 0);
+  answer(SECCOMP_RET_TRACE);
+  answer(SECCOMP_RET_ALLOW);
+}
+
+/* Sockets of UNIX and IP tell nothing before they have an address, unless they are raw. */
+static void stop_on_telling_socket(void) {
+  load_argument(0);
+  emit(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 6, 0);
+  emit(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0);
+  emit(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 3);
+  load_argument(1);
+  emit(BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
+  emit(BPF_JMP | BPF_JEQ | BPF_K, SOCK_RAW, 0, 1);
+  answer(SECCOMP_RET_TRACE);
+  answer(SECCOMP_RET_ALLOW);
+}
+
 static void verdict_on(const struct call *call) {
   switch (call->number) {
     case __NR_newfstatat:
@@ -58,6 +93,14 @@ static void verdict_on(const struct call *call) {
       return stop_on_bits(0, CLONE_NEWNS | CLONE_UNTRACED | CLONE_FS);
     case __NR_unshare:
       return stop_on_bits(0, CLONE_NEWNS | CLONE_FS);
+    case __NR_getrlimit:
+      return stop_on_rare_limit(0);
+    case __NR_prlimit64:
+      return stop_on_rare_limit(1);
+    case __NR_ioctl:
+      return stop_on_interface();
+    case __NR_socket:
+      return stop_on_telling_socket();
     case __NR_seccomp:
       return stop_on_new_listener();
     default:

@@ -10,6 +10,14 @@
 #ifndef __NR_fchmodat2
 #define __NR_fchmodat2 452
 #endif
+#ifndef __NR_statmount
+#define __NR_statmount 457
+#define __NR_listmount 458
+#endif
+#ifndef __NR_lsm_get_self_attr
+#define __NR_lsm_get_self_attr 459
+#define __NR_lsm_list_modules 461
+#endif
 #ifndef __NR_setxattrat
 #define __NR_setxattrat 463
 #define __NR_getxattrat 464

@@ -18,6 +18,8 @@
  *   SOCKET      sockaddr bytes                   BOUND, a datagram socket at a port of the kernel's choice: ASSIGNED; REACHED, a stream that
  *                                                somebody answered; SENT, a datagram; code: 0, or the errno
  *   RING        entries:u32 flags:u32
+ *   ASKED       question [NUL path]              what the kernel was asked about the machine (ask.h); code: which limit, ioctl,
+ *                                                address family or netlink protocol
  *   SURVIVOR    (none)
  *   GAP         text: why the trace is incomplete
  *   START       text: why the command could not be started; code: errno
@@ -53,6 +55,7 @@ enum kind {
   KIND_SYMLINK = 22,
   KIND_SOCKET = 30,
   KIND_RING = 31,
+  KIND_ASKED = 32,
   KIND_SURVIVOR = 40,
   KIND_GAP = 41,
   KIND_START = 42,

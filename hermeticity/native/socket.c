@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "memory.h"
 #include "numbers.h"
 #include "record.h"
@@ -179,10 +180,12 @@ static enum next connect_out(struct task *task, const struct call *call, const u
 static enum next reach_out(struct task *task, const struct call *call, const uint64_t *arguments, uint64_t from,
                            uint64_t length) {
   struct address address;
-  if (!read_address(task, from, length, &address) || !leads_out(&address)) return RUN_ON;
+  if (!read_address(task, from, length, &address)) return RUN_ON;
+  bool sends = call->meaning != BIND && call->meaning != CONNECT;
+  if (address.any.sa_family == AF_NETLINK && sends) ask_netlink(task, arguments[1], call->meaning == SEND_TO ? arguments[2] : 0);
+  if (!leads_out(&address)) return RUN_ON;
   struct resolved_path resolved = {0};
   if (has_path(&address) && !locate_socket(task, &address, &resolved)) return RUN_ON;
-  bool sends = call->meaning != BIND && call->meaning != CONNECT;
   if (sends) return send_out(task, call, arguments, &address, &resolved);
   if (call->meaning == CONNECT && !resolved.node) return connect_out(task, call, arguments, &address);
   task->pending.resolved = resolved;

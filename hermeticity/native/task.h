@@ -24,6 +24,8 @@ struct process {
   /* The process, or its creator, has set its CPU affinity. */
   bool own_cores;
   bool foreign_reported, survivor_reported;
+  /* How many of each were reported (ask.h). */
+  uint16_t netlink_sockets, netlink_messages;
   /* The addresses of the dynamic loader's code, if they are known; an empty range if there is none (loader.h). */
   bool loader_known;
   uint64_t loader_from, loader_to;

@@ -94,7 +94,18 @@ export interface RingAccess extends Occurrence {
   readonly flags: number;
 }
 
-export type Access = PathAccess | RenameAccess | SymlinkAccess | SocketAccess | RingAccess;
+/** A question to the kernel about the machine that names no path. */
+export interface QuestionAccess extends Occurrence {
+  readonly kind: 'asked';
+  /** The name of the call, or what it asks for (hermeticity/native/ask.c). */
+  readonly question: string;
+  /** Which limit, ioctl, address family or netlink protocol. */
+  readonly number?: number;
+  /** The file that was asked about, if there is one. */
+  readonly file?: AbsPath;
+}
+
+export type Access = PathAccess | RenameAccess | SymlinkAccess | SocketAccess | RingAccess | QuestionAccess;
 
 /** Omit, distributed over a union. */
 export type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;

@@ -22,6 +22,7 @@ const KIND = {
   symlink: 22,
   socket: 30,
   ring: 31,
+  asked: 32,
   survivor: 40,
   gap: 41,
   start: 42,
@@ -196,6 +197,15 @@ function accessOf(record: Record): AccessDetails {
       };
     case KIND.ring:
       return { kind: 'io_uring', entries: payload.readUInt32LE(0), flags: payload.readUInt32LE(4) };
+    case KIND.asked: {
+      const [question, path] = pair(payload);
+      return {
+        kind: 'asked',
+        question: question.toString('latin1'),
+        ...(record.code !== 0 && { number: record.code }),
+        ...(path && { file: absPathFromBytes(path) }),
+      };
+    }
     default:
       throw new AssayError('ASSAY_TRACE_BROKEN', `a record of unknown kind ${kind}`);
   }

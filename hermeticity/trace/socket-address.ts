@@ -38,6 +38,9 @@ export function ipv6Text(bytes: Uint8Array): string {
   return `${before}::${after}`;
 }
 
+/** How the text of an address begins that is neither of IP nor of UNIX. */
+export const OTHER_FAMILY = 'address family';
+
 export function addressText(address: Address): string {
   switch (address.family) {
     case 'inet':
@@ -49,7 +52,7 @@ export function addressText(address: Address): string {
     case 'abstract':
       return `@${address.name}`;
     case 'other':
-      return `address family ${address.number}`;
+      return `${OTHER_FAMILY} ${address.number}`;
   }
 }
 

@@ -2,6 +2,7 @@
 import { type AbsPath, isAtOrBelow, relativeIn, targetOfLink } from '../system/absolute-path.ts';
 import type { Access, PathAccess, RenameAccess, SymlinkAccess } from '../trace/access.ts';
 import type { ReadJudge } from './judge-reads.ts';
+import { isOwnKernelFile, kernelName } from './kernel-files.ts';
 import { isSharedMemory, type VerdictState } from './verdict-state.ts';
 
 /** How many files of a new undeclared folder get a finding each: enough to recognise the folder. */
@@ -121,7 +122,16 @@ export class ChangeJudge {
   #isFree(path: AbsPath): boolean {
     const place = this.#state.locationOf(path);
     if (place === 'temporary') return !this.#reads.readSet.found(path);
-    return place === 'scratch' || place === 'kernel';
+    return place === 'scratch' || (place === 'kernel' && this.#isOwnKernelFile(path));
+  }
+
+  /** Another file of the kernel is a setting of the machine, or a device: no hit repeats the write. */
+  #isOwnKernelFile(path: AbsPath): boolean {
+    const { report } = this.#state;
+    const name = kernelName(path, undefined, (pid) =>
+      report.processes.some((one) => String(one.pid) === pid),
+    );
+    return name !== undefined && isOwnKernelFile(name);
   }
 
   /** `holder`: the new folder around the path, which the fix suggests as output. */

@@ -255,7 +255,7 @@ export class ReadJudge {
 
   #atKernelFile(access: PathAccess, name: string): void {
     const { kind, path } = access;
-    const use = kernelUse(name);
+    const use = kernelUse(name, kind === 'read');
     const isList = kind === 'list';
     const isUsed = kind === 'read' || isList;
     if (use === 'fact') {

@@ -19,12 +19,13 @@ export class SocketJudge {
   bound(access: SocketAccess): void {
     const { address } = access;
     this.#own.add(address);
-    if (address.family !== 'inet' || access.assigned || isLoopback(address)) return;
+    if (address.family === 'unix' || address.family === 'abstract') return;
+    if (access.assigned || isLoopback(address)) return;
     this.#state.suspect({
       kind: 'net',
       access,
       detail: `binds ${addressText(address)}`,
-      unless: () => isWildcard(address) && this.#usedPorts.has(address.port),
+      unless: () => address.family === 'inet' && isWildcard(address) && this.#usedPorts.has(address.port),
     });
   }
 

@@ -17,6 +17,7 @@ export const OTHER_PROCESSES = 'other processes';
 
 const PROC = absPath('/proc');
 const SYS = absPath('/sys');
+const DEV = absPath('/dev');
 const SELF = '/proc/self/';
 
 /** Compared by content, or by what is steady in it (client/path-sets/kernel-files.ts). */
@@ -27,9 +28,20 @@ const COMPARED = new Set([
   '/proc/filesystems',
   '/proc/meminfo',
   '/proc/misc',
+  '/proc/self/autogroup',
   '/proc/self/cgroup',
+  '/proc/self/cpuset',
+  '/proc/self/gid_map',
+  '/proc/self/limits',
+  '/proc/self/loginuid',
   '/proc/self/mountinfo',
   '/proc/self/mounts',
+  '/proc/self/oom_adj',
+  '/proc/self/oom_score_adj',
+  '/proc/self/personality',
+  '/proc/self/setgroups',
+  '/proc/self/status',
+  '/proc/self/uid_map',
   '/proc/stat',
   '/proc/version',
   '/proc/version_signature',
@@ -53,6 +65,14 @@ const CHANGING: readonly RegExp[] = [
   /^\/sys\/fs\/cgroup\/(?:.*\/)?(?:tasks|[\w.-]+\.(?:current|events|failcnt|peak|pressure|procs|stat|threads|\w*usage\w*))$/,
 ];
 
+/** About the process itself: its memory, its arguments, its open files, its threads. */
+const OWN =
+  /^\/proc\/self\/(?:(?:fd|fdinfo|map_files|ns|task)(?:\/[^/]*)?|arch_status|auxv|children|clear_refs|cmdline|comm|coredump_filter|cwd|environ|exe|io|maps|mem|numa_maps|pagemap|root|sched|schedstat|smaps|smaps_rollup|stack|stat|statm|syscall|timers|wchan)?$/;
+
+/** Devices that every system has, and that tell nothing about it. A terminal of the process's own is among them. */
+const COMMON_DEVICES =
+  /^\/dev\/(?:null|zero|full|random|urandom|ptmx|pts(?:\/.*)?|fd(?:\/.*)?|stdin|stdout|stderr)$/;
+
 const RANDOM = /^\/proc\/sys\/kernel\/random\/(?:boot_id|uuid)$/;
 
 /**
@@ -67,17 +87,34 @@ export function kernelName(
 ): string | undefined {
   const name = asked !== undefined && isAtOrBelow(asked, SYS) ? asked : path;
   const [, pid, rest] = /^\/proc\/(\d+)(?:\/(.*))?$/.exec(name) ?? [];
-  if (pid !== undefined) return isOwn(pid) ? `${SELF}${rest ?? ''}` : undefined;
+  if (pid !== undefined) return isOwn(pid) ? `${SELF}${ofThread(rest ?? '')}` : undefined;
   return name.replace(/^\/proc\/(?=(?:net|mounts)(?:\/|$))/, SELF);
 }
 
-/** What reading or listing this file means. */
-export function kernelUse(name: string): KernelUse {
+/** A thread's file is like that of its process. */
+function ofThread(file: string): string {
+  return file.replace(/^task\/\d+\/(?=.)/, '');
+}
+
+/**
+ * What reading, listing or probing this file means. That a device is there can be compared; what it tells to a
+ * program that opens it cannot.
+ */
+export function kernelUse(name: string, isRead: boolean): KernelUse {
+  if (isAtOrBelow(absPath(name), DEV)) {
+    if (COMMON_DEVICES.test(name)) return 'free';
+    return isRead ? 'host' : 'fact';
+  }
   if (RANDOM.test(name)) return 'random';
   if (CHANGING.some((pattern) => pattern.test(name))) return 'time';
   if (COMPARED.has(name) || COMPARED_FILES.some((pattern) => pattern.test(name))) return 'fact';
-  if (name.startsWith(SELF) && !name.startsWith(`${SELF}net/`)) return 'free';
+  if (OWN.test(name)) return 'free';
   return name.startsWith(`${PROC}/`) || name.startsWith(`${SYS}/`) ? 'host' : 'free';
+}
+
+/** Whether writing this file changes nothing but the process itself. */
+export function isOwnKernelFile(name: string): boolean {
+  return name.startsWith(SELF) || COMMON_DEVICES.test(name);
 }
 
 /** Whether a fact of this name is compared. The name of a listing ends with "/". */
@@ -87,5 +124,5 @@ export function isComparedKernelFile(name: string): boolean {
     .split('/')
     .slice(1)
     .every((part) => !['', '.', '..'].includes(part));
-  return path.startsWith('/') && isCanonical && kernelUse(path) === 'fact';
+  return path.startsWith('/') && isCanonical && kernelUse(path, false) === 'fact';
 }

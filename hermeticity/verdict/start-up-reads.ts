@@ -4,13 +4,18 @@
 // docs/decisions/0271-facts-about-the-system.md has the measurements.
 import type { Access, PathAccess } from '../trace/access.ts';
 
+/** How often a process reads such a file: the one that it reads most often. */
+type Reads = (file: RegExp) => number;
+
 export interface StartUpRead {
   /** Undefined: every program except CONTENT_TOOLS. */
   readonly program?: RegExp;
   /** The names of the kernel files (kernel-files.ts). */
   readonly files: RegExp;
-  /** A process of the program reads each file this many times, or as often as it reads another file. */
-  readonly times?: number | { readonly asOftenAs: string };
+  /** How many times a process of the program reads each file. `reads`: how often it reads another one. */
+  readonly times?: number | ((reads: Reads) => number);
+  /** The process reads each file before this one for the first time. A script comes later. */
+  readonly before?: string;
   /** Only if the action read such a file. */
   readonly besides?: RegExp;
 }
@@ -22,6 +27,11 @@ const PROCESSORS =
 /** The limits of the control group. Go, Rust, Java and libuv size their thread pools and heaps by them. */
 const LIMITS = /^\/proc\/(?:cgroups|self\/(?:cgroup|mountinfo))$|^\/sys\/fs\/cgroup(?:\/|$)/;
 
+const CGROUP = /^\/proc\/self\/cgroup$/;
+const MEMORY = /^\/proc\/meminfo$/;
+const MEMORY_LIMIT = /^\/sys\/fs\/cgroup\/(?:.*\/)?memory\.[^/]+$/;
+const CPU_LIMIT = /^\/sys\/fs\/cgroup\/(?:.*\/)?cpu\.[^/]+$/;
+
 /** How an allocator may get memory. */
 const ALLOCATION =
   /^\/sys\/kernel\/mm\/(?:transparent_)?hugepages?(?:\/|$)|^\/proc\/sys\/vm\/overcommit_memory$/;
@@ -29,32 +39,54 @@ const ALLOCATION =
 /** libselinux looks here in every program that is linked with it. */
 const SELINUX = /^\/proc\/(?:filesystems|self\/mounts)$/;
 
-/** Tools that read a file for its content, and interpreters, whose scripts may. Without the version at the end. */
+/** Programs that run scripts of their users, or read a file for its content. Without the version at the end. */
 const CONTENT_TOOLS: ReadonlySet<string> = new Set(
-  `ash awk b2sum base64 bash busybox cat cksum cmp comm cp csh cut dash dd diff ed egrep expr fgrep find fish free gawk
-  getconf grep gzip head hexdump hostname install jq ksh ls lscpu lsmem lua m4 mawk md5sum more nawk nl nproc numactl od paste perl php
+  `ash awk b2sum base64 bash bun busybox cat cksum cmp comm cp csh cut dash dd deno diff ed egrep expr fgrep find fish free gawk
+  getconf grep gzip head hexdump hostname install jq ksh ls lscpu lsmem lua m4 mawk md5sum more nawk nl node nodejs nproc numactl od paste perl php
   pr ps python rev rg rsync ruby sed sh sha1sum sha256sum sha512sum sort split stat strings sysctl tac tail tar tclsh tee
   tr uname uniq wc xargs xxd xz zsh zstd`.split(/\s+/),
 );
 
+const NODE = /^node(?:js)?$/;
 const JAVASCRIPT = /^(?:node|nodejs|bun|deno)$/;
+const ADDON = /\.node$/;
 const JAVA = /^(?:java\w*|jar|jdeps|jlink|jmod|jshell|keytool)$/;
 
 export const START_UP_READS: readonly StartUpRead[] = [
   { files: LIMITS },
   { files: ALLOCATION },
   { files: PROCESSORS },
-  { program: /^(?:perl|php|python|ruby)[\d.]*$/, files: PROCESSORS },
   { files: SELINUX, times: 1 },
   { program: /^(?:cp|find|install|ls|ps|rsync|sed|stat|tar)$/, files: SELINUX, times: 1 },
-  /* V8 looks at both when it makes a heap. os.totalmem() looks at the first alone. */
-  { program: JAVASCRIPT, files: /^\/proc\/meminfo$/, times: { asOftenAs: '/proc/self/cgroup' } },
-  /* libuv and the package is-wsl look for kernels of Ubuntu and Windows. */
-  { program: JAVASCRIPT, files: /^\/proc\/version(?:_signature)?$/, times: 1 },
+  /* libuv finds its limits by this file: when V8 makes a heap, and in os.availableParallelism(). */
+  { program: JAVASCRIPT, files: CGROUP },
+  /* V8 looks at the limits, then at the memory, when it makes a heap. os.totalmem() looks at the second alone. */
+  { program: NODE, files: MEMORY_LIMIT, times: (reads) => reads(MEMORY), before: '/proc/meminfo' },
+  { program: JAVASCRIPT, files: MEMORY, times: (reads) => Math.max(1, reads(MEMORY_LIMIT)) },
+  /* os.availableParallelism() looks at these, after CGROUP. A script that reads one itself reads it once more. */
+  { program: NODE, files: CPU_LIMIT, times: (reads) => reads(CGROUP) - reads(MEMORY) },
+  { program: JAVASCRIPT, files: /^\/sys\/devices\/system\/cpu\/online$/, times: (reads) => reads(CGROUP) },
+  /* libuv looks for kernels of Ubuntu. */
+  { program: JAVASCRIPT, files: /^\/proc\/version_signature$/, times: 1 },
+  /* The package is-wsl, which vite and others contain, looks for kernels of Windows. */
+  {
+    program: JAVASCRIPT,
+    files: /^\/proc\/version$/,
+    times: 1,
+    besides: /\/node_modules\/(?:is-wsl|open|vite|vitest)\//,
+  },
+  /* glibc reads it when it first gives memory of a thread back. */
+  { program: JAVASCRIPT, files: /^\/proc\/sys\/vm\/overcommit_memory$/, times: 1 },
+  /* What allocators and thread pools read: of native addons, and of Bun and Deno themselves. */
+  ...[{ program: NODE, besides: ADDON }, { program: /^(?:bun|deno)$/ }].flatMap((by) => [
+    { ...by, files: LIMITS, times: (reads: Reads) => reads(CGROUP) },
+    { ...by, files: ALLOCATION, times: 1 },
+    { ...by, files: PROCESSORS, times: 1 },
+  ]),
   /* os.cpus() reads the clock rates, too. Its other files are facts. */
   { program: JAVASCRIPT, files: /^\/sys\/devices\/system\/cpu\/cpu\d+\/cpufreq\// },
   /* Rust's num_cpus counts cores, in native addons such as rolldown's. */
-  { program: JAVASCRIPT, files: /^\/proc\/cpuinfo$/, times: 1, besides: /\.node$/ },
+  { program: JAVASCRIPT, files: /^\/proc\/cpuinfo$/, times: 1, besides: ADDON },
   /* Gradle watches the free memory. */
   { program: JAVA, files: /^\/proc\/meminfo$/ },
   {
@@ -72,7 +104,7 @@ export class StartUpReads {
   readonly #known: readonly StartUpRead[];
   readonly #accesses: readonly Access[];
   readonly #nameOf: (access: PathAccess) => string | undefined;
-  #counts: ReadonlyMap<string, number> | undefined;
+  #found: ReadonlyMap<number, ReadonlyMap<string, readonly number[]>> | undefined;
 
   /** `nameOf`: the name of a kernel file. */
   constructor(
@@ -88,10 +120,11 @@ export class StartUpReads {
   excuses({ process }: PathAccess, program: string, name: string): boolean {
     return this.#known.some((one) => {
       if (!isBy(one, program) || !one.files.test(name)) return false;
-      const { times, besides } = one;
-      const most = typeof times === 'object' ? this.#readings(process, times.asOftenAs) : times;
-      const isOften = most !== undefined && this.#readings(process, name) > most;
-      return !isOften && (!besides || this.#wasRead(besides));
+      const { times, before, besides } = one;
+      const most = typeof times === 'function' ? times((file) => this.#most(process, file)) : times;
+      const isOften = most !== undefined && this.#readings(process, name).length > most;
+      const isLate = before !== undefined && this.#first(process, before) < this.#first(process, name);
+      return !isOften && !isLate && (!besides || this.#wasRead(besides));
     });
   }
 
@@ -99,20 +132,39 @@ export class StartUpReads {
     return this.#accesses.some((access) => access.kind === 'read' && file.test(access.path));
   }
 
-  #readings(process: number, name: string): number {
-    this.#counts ??= this.#count();
-    return this.#counts.get(`${process} ${name}`) ?? 0;
+  #most(process: number, file: RegExp): number {
+    const names = [...(this.#reads().get(process)?.keys() ?? [])].filter((name) => file.test(name));
+    return Math.max(0, ...names.map((name) => this.#readings(process, name).length));
   }
 
-  #count(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>();
-    for (const access of this.#accesses) {
-      if (access.kind !== 'read' || !/^\/(?:proc|sys)\//.test(access.path)) continue;
-      const key = `${access.process} ${this.#nameOf(access)}`;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-    }
-    return counts;
+  #first(process: number, name: string): number {
+    return this.#readings(process, name)[0] ?? Number.POSITIVE_INFINITY;
   }
+
+  /** The positions of the accesses by which a process reads a file. */
+  #readings(process: number, name: string): readonly number[] {
+    return this.#reads().get(process)?.get(name) ?? [];
+  }
+
+  #reads(): ReadonlyMap<number, ReadonlyMap<string, readonly number[]>> {
+    this.#found ??= this.#find();
+    return this.#found;
+  }
+
+  #find(): ReadonlyMap<number, ReadonlyMap<string, readonly number[]>> {
+    const found = new Map<number, Map<string, number[]>>();
+    for (const [at, access] of this.#accesses.entries()) {
+      const name = access.kind === 'read' && isKernel(access.path) ? this.#nameOf(access) : undefined;
+      if (name === undefined) continue;
+      const files = found.get(access.process) ?? new Map<string, number[]>();
+      found.set(access.process, files.set(name, [...(files.get(name) ?? []), at]));
+    }
+    return found;
+  }
+}
+
+function isKernel(path: string): boolean {
+  return path.startsWith('/proc/') || path.startsWith('/sys/');
 }
 
 function isBy({ program: pattern }: StartUpRead, program: string): boolean {

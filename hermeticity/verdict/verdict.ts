@@ -6,6 +6,7 @@ import { type Declaration, Declared } from './declaration.ts';
 import type { TimedRead } from './file-times.ts';
 import type { Finding } from './finding.ts';
 import { ChangeJudge } from './judge-changes.ts';
+import { QuestionJudge } from './judge-questions.ts';
 import { ReadJudge } from './judge-reads.ts';
 import { SocketJudge } from './judge-sockets.ts';
 import { librariesIn } from './libraries.ts';
@@ -25,6 +26,10 @@ export interface Verdict {
   readonly readSet: readonly ReadSetEntry[];
   /** The kernel files that the result depends on, by the names of kernel-files.ts. */
   readonly kernelFacts: ReadonlySet<string>;
+  /** The properties of the machine that the action asked for, by the names of client/path-sets/machine.ts. */
+  readonly machineFacts: ReadonlySet<string>;
+  /** An address of the machine in an output is a fact. */
+  readonly searchesAddresses: boolean;
   /** The libraries that the dynamic loader may have looked up in its cache. */
   readonly libraries: ReadonlySet<string>;
   /**
@@ -46,8 +51,10 @@ export function judge(
   const reads = new ReadJudge(state);
   const changes = new ChangeJudge(state, reads);
   const sockets = new SocketJudge(state);
-  for (const access of report.accesses) judgeAccess(access, reads, changes, sockets);
+  const questions = new QuestionJudge(state);
+  for (const access of report.accesses) judgeAccess(access, reads, changes, sockets, questions);
   changes.suspectEscapes();
+  questions.end();
   const findings = [
     ...unexplained(state.suspicions).map((one) => findingOf(one, state)),
     ...survivors(report),
@@ -58,6 +65,8 @@ export function judge(
     findings,
     readSet: reads.readSet.entries(),
     kernelFacts: reads.kernelFacts,
+    machineFacts: questions.facts,
+    searchesAddresses: questions.searchesAddresses,
     libraries: librariesIn(report.accesses),
     timedReads: [...reads.timed.values()],
     written: state.own.written,
@@ -65,7 +74,13 @@ export function judge(
   };
 }
 
-function judgeAccess(access: Access, looks: ReadJudge, changes: ChangeJudge, sockets: SocketJudge): void {
+function judgeAccess(
+  access: Access,
+  looks: ReadJudge,
+  changes: ChangeJudge,
+  sockets: SocketJudge,
+  questions: QuestionJudge,
+): void {
   switch (access.kind) {
     case 'write':
       changes.written(access);
@@ -88,6 +103,9 @@ function judgeAccess(access: Access, looks: ReadJudge, changes: ChangeJudge, soc
       break;
     case 'io_uring':
       sockets.ring(access);
+      break;
+    case 'asked':
+      questions.asked(access);
       break;
     default:
       looks.judge(access);

@@ -51,20 +51,25 @@ export const BASE = String.raw`
 show() { at=$OWN/$(echo "$1" | tr / _); cat > "$at"; chmod 644 "$at"; mount --bind "$at" "$1"; }
 change() { sed -E "$1" "$2" > "$OWN/sed"; ! cmp -s "$OWN/sed" "$2"; show "$2" < "$OWN/sed"; }
 listed() { mount -t tmpfs tmpfs "$W/listed"; for name; do echo > "$W/listed/$name"; done; }
+attribute() { /usr/bin/python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.note", b"first")' "$1"; }
 disk() { mount -t tmpfs -o "size=$1" tmpfs "$W/disk"; }
 packages() { (cd "$AWAY" && printf '%s\n' "$@" > "$OWN/conf" && ldconfig -X -C "$OWN/cache" -f "$OWN/conf"); show /etc/ld.so.cache < "$OWN/cache"; }
 hostname ${HOST}
+domainname first-domain.example
 mount -t tmpfs tmpfs /sys/class/net
 mkdir /sys/class/net/eth9 && echo 02:00:5e:10:00:01 > /sys/class/net/eth9/address
 mount -t tmpfs tmpfs /sys/fs/cgroup
 echo 1000000000 > /sys/fs/cgroup/memory.max
 mount -t tmpfs tmpfs /dev/shm
 chmod 1777 /dev/shm
+mkdir -p /dev/net
+mount -t tmpfs tmpfs /dev/net
 echo first > /dev/shm/shared
 mount -t tmpfs tmpfs /usr/local/sbin
 mount -t tmpfs tmpfs /usr/local/include
 listed a b c d
 disk 1m
+attribute "$W/undeclared.txt"
 packages "$AWAY/lib1"
 (cat /etc/hosts; echo 192.0.2.1 machine.invalid) > "$OWN/hosts" && show /etc/hosts < "$OWN/hosts"
 `;
@@ -74,6 +79,7 @@ const TEXT = 'the text in the output is a fact';
 const CONTENT = 'the file is compared';
 const KERNEL = 'the kernel file is a fact';
 const CALL = 'asked by a plain call';
+const ANSWER = 'the answer is a fact';
 const NOT_SHOWN = 'the command does not see it';
 
 export const WAYS: readonly Way[] = [
@@ -138,6 +144,14 @@ export const WAYS: readonly Way[] = [
     why: CONTENT,
   },
   {
+    name: 'user name, with the same /etc/passwd',
+    command: 'whoami > "$OUT"',
+    there: 'chown -R 65534 "$OWN"',
+    starter: ['setpriv', '--reuid=65534', '--regid=0', '--clear-groups'],
+    fate: 'miss',
+    why: 'the number of the user is a fact of whoever reads /etc/passwd',
+  },
+  {
     name: 'number of the user',
     command: 'id -u > "$OUT"',
     there: 'chown -R 54321 "$OWN"',
@@ -150,9 +164,8 @@ export const WAYS: readonly Way[] = [
     name: 'groups of the user',
     command: 'id -G > "$OUT"',
     starter: ['setpriv', '--groups=0,54321'],
-    fate: 'unseen',
-    why: CALL,
-    foundAs: 'uid',
+    fate: 'miss',
+    why: ANSWER,
   },
   {
     name: 'owner of the files',
@@ -256,6 +269,44 @@ export const WAYS: readonly Way[] = [
     fate: 'miss',
     why: 'the names are a fact',
   },
+  {
+    name: 'addresses, by netlink',
+    command: 'hostname -I > "$OUT"',
+    there: 'echo 02:00:5e:10:00:02 > /sys/class/net/eth9/address',
+    fate: 'miss',
+    why: ANSWER,
+    isEqual: true,
+  },
+  {
+    name: 'addresses, by ioctl',
+    command: `perl -MSocket -e 'socket($s, PF_INET, SOCK_DGRAM, 0); $r = pack("a16x16", "lo"); ioctl($s, 0x8915, $r); print unpack("H*", $r)' > "$OUT"`,
+    there: 'mkdir /sys/class/net/wlan9',
+    fate: 'miss',
+    why: ANSWER,
+    isEqual: true,
+  },
+  {
+    name: 'addresses, where only getaddrinfo asks',
+    command: 'getent ahosts localhost > "$OUT"',
+    there: 'mkdir /sys/class/net/wlan9',
+    fate: 'same',
+    why: 'only whether there are IPv4 and IPv6 addresses is a fact',
+  },
+  {
+    name: 'domain name',
+    command: 'domainname > "$OUT"',
+    there: 'domainname other-domain.example',
+    fate: 'miss',
+    why: TEXT,
+  },
+  {
+    name: 'domain name, hashed, too short or not set',
+    command: 'domainname | sha256sum > "$OUT"',
+    there: 'domainname other-domain.example',
+    fate: 'unseen',
+    why: CALL,
+    foundAs: 'host',
+  },
   // The kernel and the hardware.
   {
     name: 'kernel release',
@@ -263,6 +314,40 @@ export const WAYS: readonly Way[] = [
     starter: ['setarch', '--uname-2.6'],
     fate: 'miss',
     why: TEXT,
+  },
+  {
+    name: 'kind of machine, by a personality',
+    command: 'uname -m > "$OUT"',
+    starter: ['setarch', 'linux32'],
+    fate: 'unseen',
+    why: CALL,
+  },
+  {
+    name: '/proc/version in a script of Node',
+    command: `node -e 'fs.copyFileSync("/proc/version", process.env.OUT)'`,
+    step: { tools: ['node'] },
+    there: "change 's/version [^ ]+/version 9.9.9/' /proc/version",
+    fate: 'miss',
+    why: KERNEL,
+  },
+  {
+    name: "the kernel's log",
+    command: 'dmesg > "$OUT" || :',
+    fate: 'unproven',
+    why: 'it changes from moment to moment',
+  },
+  {
+    name: 'a device that is looked for',
+    command: 'test -e /dev/net/gpu && echo yes > "$OUT" || echo no > "$OUT"',
+    there: 'mknod /dev/net/gpu c 1 3',
+    fate: 'miss',
+    why: 'whether it is there, and may be read and written, is a fact',
+  },
+  {
+    name: 'a device that is read, as a GPU or a terminal',
+    command: 'head -c 0 /dev/tty; echo done > "$OUT"',
+    fate: 'unproven',
+    why: 'nothing can stand for it',
   },
   {
     name: '/proc/version',
@@ -338,6 +423,13 @@ export const WAYS: readonly Way[] = [
     why: KERNEL,
   },
   {
+    name: 'number of processors in a script of Python',
+    command: `/usr/bin/python3 -c 'import os; print(os.cpu_count())' > "$OUT"`,
+    there: 'echo 0-63 | show /sys/devices/system/cpu/online',
+    fate: 'miss',
+    why: KERNEL,
+  },
+  {
     name: 'number of processors by getconf',
     command: 'getconf _NPROCESSORS_CONF > "$OUT"',
     there: 'echo 0-63 | show /sys/devices/system/cpu/possible',
@@ -369,6 +461,13 @@ export const WAYS: readonly Way[] = [
     name: 'size of the disk',
     command: 'stat -f -c %b disk > "$OUT"',
     there: 'disk 2m',
+    fate: 'unseen',
+    why: CALL,
+  },
+  {
+    name: 'type of the file system',
+    command: 'stat -f -c %T disk > "$OUT"',
+    there: 'mount -t ramfs ramfs "$W/disk"',
     fate: 'unseen',
     why: CALL,
   },
@@ -563,15 +662,51 @@ export const WAYS: readonly Way[] = [
     name: 'limits of the process',
     command: 'ulimit -c > "$OUT"',
     starter: ['prlimit', '--core=4096:4096'],
+    fate: 'miss',
+    why: ANSWER,
+  },
+  {
+    name: 'limits on open files, processes and the stack',
+    command: 'ulimit -n > "$OUT"',
+    starter: ['prlimit', '--nofile=1000:1000'],
     fate: 'unseen',
-    why: CALL,
+    why: 'every program asks at its start',
+    foundAs: 'limits',
+  },
+  {
+    name: '/proc/self/limits',
+    command: 'grep core /proc/self/limits > "$OUT"',
+    starter: ['prlimit', '--core=4096:4096'],
+    fate: 'miss',
+    why: KERNEL,
+  },
+  {
+    name: '/proc/self/status',
+    command: 'grep Groups /proc/self/status > "$OUT"',
+    starter: ['setpriv', '--groups=0,54321'],
+    fate: 'miss',
+    why: 'user, groups, umask, rights and processors in it are a fact',
   },
   {
     name: 'priority of the process',
     command: 'nice > "$OUT"',
     starter: ['nice', '-n', '5'],
-    fate: 'unseen',
-    why: CALL,
+    fate: 'miss',
+    why: ANSWER,
+  },
+  {
+    name: 'scheduling class',
+    command: 'chrt -p $$ | sed -n "1s/.*: //p" > "$OUT"',
+    starter: ['chrt', '-b', '0'],
+    fate: 'miss',
+    why: ANSWER,
+  },
+  {
+    name: 'signals that the caller ignores',
+    command: '(sh -c "kill -PIPE \\$\\$; echo survived" || echo killed) > "$OUT"',
+    starter: ['sh', '-c', 'trap "" PIPE; exec "$@"', 'sh'],
+    fate: 'same',
+    why: 'signals have their defaults, and none is blocked',
   },
   // The checkout.
   {
@@ -644,6 +779,33 @@ export const WAYS: readonly Way[] = [
     why: 'the names are a fact',
   },
   {
+    name: 'whether an undeclared folder is empty',
+    command: 'rmdir names 2> /dev/null && mkdir names && echo empty > "$OUT" || echo full > "$OUT"',
+    there: 'rm "$W/names/one"',
+    fate: 'miss',
+    why: 'the names are a fact',
+  },
+  {
+    name: 'an extended attribute of a file',
+    command: `/usr/bin/python3 -c 'import os; print(os.getxattr("undeclared.txt", "user.note"))' > "$OUT"`,
+    fate: 'unproven',
+    why: 'nothing can stand for it',
+  },
+  {
+    name: 'an extended attribute that is not there',
+    command: `/usr/bin/python3 -c 'import os; print(os.listxattr("in.txt"))' > "$OUT"`,
+    there: 'attribute "$W/in.txt"',
+    fate: 'unseen',
+    why: 'a checkout has none',
+  },
+  {
+    name: 'number of hard links',
+    command: 'stat -c %h in.txt > "$OUT"',
+    there: 'ln -f "$W/in.txt" "$SITE/again"',
+    fate: 'unseen',
+    why: 'no such number is in a key',
+  },
+  {
     name: 'target of a link',
     command: 'readlink link > "$OUT"',
     there: 'ln -sfn main.c "$W/link"',
@@ -678,6 +840,13 @@ export const WAYS: readonly Way[] = [
     there: 'echo other > /dev/shm/shared',
     fate: 'local',
     why: 'no remote may ask for paths like this one',
+  },
+  {
+    name: 'names in /dev/shm',
+    command: 'ls /dev/shm > "$OUT"',
+    there: 'echo > /dev/shm/other',
+    fate: 'miss',
+    why: 'the names are a fact',
   },
   {
     name: "a daemon's answer",

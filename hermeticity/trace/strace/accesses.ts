@@ -11,6 +11,7 @@ import { absolute, type BytePath, LinkResolver, toBuffer } from '../resolve-link
 import { addressText, isLoopback, isWildcard } from '../socket-address.ts';
 import { TRACED_CALLS, type TracedCall } from './calls.ts';
 import { bytesOf, type Call, errorOf, pathBehind, stringsIn } from './line.ts';
+import { gotUserAttribute, questionIn } from './questions.ts';
 import { addressesIn } from './sockets.ts';
 
 /** Errors that are about the call, not about the path. */
@@ -70,6 +71,7 @@ export class StraceAccesses {
     else if (traced.meaning === 'connect' || traced.meaning === 'bound')
       this.#onSocket(process, traced, call);
     else if (traced.meaning === 'io_uring') this.#ring(process, call);
+    else if (traced.meaning === 'asked') this.#asked(process, call);
     else if (errorOf(call.result) === undefined) this.#onHandleOrView(process, traced, call);
     else if (traced.meaning === 'ptrace') this.#ptrace(call);
   }
@@ -86,6 +88,7 @@ export class StraceAccesses {
     const place = this.#locate(process, call, traced.folder, position, !stays);
     const error = errorOf(call.result);
     if (!place) return;
+    if (error === 'ENOTEMPTY') this.#notEmpty(process, traced, call, place);
     if (traced.meaning === 'readlink' && error === 'EINVAL') this.#reportProbe(process, place);
     else if (error !== undefined)
       this.#failed(process, place, error, traced.meaning === 'open' && wantsContent(flags));
@@ -162,7 +165,16 @@ export class StraceAccesses {
         break;
       default:
         this.#reportProbe(process, place);
+        if (gotUserAttribute(call))
+          this.#report(process, { kind: 'asked', question: 'user attribute', file: toAbsPath(place.path) });
     }
+  }
+
+  /** A call that needs an empty folder tells that there are names in it. */
+  #notEmpty(process: StraceProcess, traced: TracedCall, call: Call, place: ResolvedPath): void {
+    const folder = traced.meaning === 'rename' ? this.#secondOf(process, traced, call) : place;
+    if (folder && this.#seen.isNewListing(folder.path, process.pid))
+      this.#report(process, { kind: 'list', ...paths(folder) });
   }
 
   /** A failed call is still a probe. */
@@ -237,10 +249,14 @@ export class StraceAccesses {
   }
 
   /** The second path follows the first, with its folder handle where there is one. */
-  #paired(process: StraceProcess, traced: TracedCall, call: Call, from: ResolvedPath): void {
+  #secondOf(process: StraceProcess, traced: TracedCall, call: Call): ResolvedPath | undefined {
     const distance = traced.folder === undefined ? 1 : 2;
     const folder = traced.folder === undefined ? undefined : traced.folder + distance;
-    const to = this.#locate(process, call, folder, (traced.path ?? 0) + distance, false);
+    return this.#locate(process, call, folder, (traced.path ?? 0) + distance, false);
+  }
+
+  #paired(process: StraceProcess, traced: TracedCall, call: Call, from: ResolvedPath): void {
+    const to = this.#secondOf(process, traced, call);
     if (!to) return;
     const both = { path: toAbsPath(from.path), to: toAbsPath(to.path) };
     const exchange = call.arguments[4]?.includes('RENAME_EXCHANGE') === true;
@@ -302,6 +318,13 @@ export class StraceAccesses {
         }
         break;
     }
+  }
+
+  #asked(process: StraceProcess, call: Call): void {
+    const question = questionIn(call);
+    const file = /xattr/.test(call.name) ? pathBehind(call.arguments[0])?.toString('latin1') : undefined;
+    if (question)
+      this.#report(process, { ...question, ...(file !== undefined && { file: toAbsPath(file) }) });
   }
 
   #ptrace(call: Call): void {

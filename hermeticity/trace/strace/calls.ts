@@ -21,6 +21,7 @@ export type Meaning =
   | 'connect'
   | 'bound'
   | 'io_uring'
+  | 'asked'
   | 'new-process'
   | 'new-view'
   | 'ptrace'
@@ -128,6 +129,34 @@ export const TRACED_CALLS: ReadonlyMap<string, TracedCall> = new Map([
   ['sendmmsg', { meaning: 'connect' }],
   ['bind', { meaning: 'bound' }],
   ['getsockname', { meaning: 'bound' }],
+
+  ['getgroups', { meaning: 'asked' }],
+  ['getresuid', { meaning: 'asked' }],
+  ['getresgid', { meaning: 'asked' }],
+  ['getpriority', { meaning: 'asked' }],
+  ['ioprio_get', { meaning: 'asked' }],
+  ['sched_getscheduler', { meaning: 'asked' }],
+  ['sched_getparam', { meaning: 'asked' }],
+  ['sched_getattr', { meaning: 'asked' }],
+  ['getrlimit', { meaning: 'asked' }],
+  ['prlimit64', { meaning: 'asked' }],
+  ['ioctl', { meaning: 'asked' }],
+  ['socket', { meaning: 'asked' }],
+  ['syslog', { meaning: 'asked' }],
+  ['quotactl', { meaning: 'asked' }],
+  ['quotactl_fd', { meaning: 'asked' }],
+  ['keyctl', { meaning: 'asked' }],
+  ['request_key', { meaning: 'asked' }],
+  ['bpf', { meaning: 'asked' }],
+  ['perf_event_open', { meaning: 'asked' }],
+  ['statmount', { meaning: 'asked' }],
+  ['listmount', { meaning: 'asked' }],
+  ['lsm_get_self_attr', { meaning: 'asked' }],
+  ['lsm_list_modules', { meaning: 'asked' }],
+  ['fgetxattr', { meaning: 'asked' }],
+  ['flistxattr', { meaning: 'asked' }],
+  ['sysfs', { meaning: 'asked' }],
+  ['ustat', { meaning: 'asked' }],
 
   ['io_uring_setup', { meaning: 'io_uring' }],
   ['fork', { meaning: 'new-process' }],

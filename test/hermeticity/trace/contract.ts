@@ -181,6 +181,8 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
           'symlink soft -> d/moved',
           'delete old',
           'write hard (attributes)',
+          // rmdir has failed: the folder is not empty.
+          'list d',
         ]);
       });
 

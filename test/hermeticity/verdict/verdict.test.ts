@@ -250,6 +250,13 @@ describe('a file in /proc or /sys', () => {
     expect(kernelFacts(accesses)).toEqual([]);
   });
 
+  it('may be written if it belongs to the process, and is a finding if it belongs to the machine', () => {
+    const own = ['/proc/self/coredump_filter', '/proc/100/oom_score_adj', '/dev/null', '/dev/pts/3'];
+    expect(findings(own.map((path) => overwrite(path)))).toEqual([]);
+    const others = ['/proc/sys/vm/swappiness', '/sys/fs/cgroup/x/cpu.max', '/dev/tty', '/dev/sda'];
+    expect(findings(others.map((path) => overwrite(path)))).toEqual(others.map((path) => `write ${path}`));
+  });
+
   it('is a finding that cannot be proven if it describes other processes or always differs', () => {
     expect(
       findings([
@@ -299,13 +306,134 @@ describe('a file in /proc or /sys', () => {
   });
 
   it('is free where a runtime reads it for itself, and a fact if its script reads it too', () => {
-    const start = [read('/proc/meminfo'), read('/sys/fs/cgroup/memory.max'), read('/proc/self/cgroup')];
+    const [limit, memory, cores] = [
+      '/sys/fs/cgroup/memory.max',
+      '/proc/meminfo',
+      '/sys/devices/system/cpu/online',
+    ];
+    const start = [read('/proc/self/cgroup'), read(limit), read(memory), read(cores)];
     expect(kernelFacts([...start, ...start], NODE)).toEqual([]);
-    expect(kernelFacts([...start, read('/proc/meminfo')], NODE)).toEqual(['/proc/meminfo']);
-    expect(kernelFacts(start)).toEqual(['/proc/meminfo', '/sys/fs/cgroup/memory.max', '/proc/self/cgroup']);
+    for (const file of [limit, memory, cores])
+      expect(kernelFacts([...start, read(file)], NODE), file).toEqual([file]);
+    expect(kernelFacts(start)).toEqual([
+      '/proc/self/cgroup',
+      '/sys/fs/cgroup/memory.max',
+      '/proc/meminfo',
+      '/sys/devices/system/cpu/online',
+    ]);
   });
 
-  it('is free for the native addons of Node, once', () => {
+  it('is a fact if a script is the first to read it', () => {
+    const start = [
+      read('/proc/self/cgroup'),
+      read('/sys/fs/cgroup/memory/memory.limit_in_bytes'),
+      read('/proc/meminfo'),
+    ];
+    for (const file of ['/sys/fs/cgroup/memory.max', '/sys/fs/cgroup/cpu.max', '/proc/version'])
+      expect(kernelFacts([...start, read(file)], NODE), file).toEqual([file]);
+    const PYTHON = { ...CAT, argv: ['/usr/bin/python3.11', 'x.py'] };
+    expect(kernelFacts([read('/sys/devices/system/cpu/online')], PYTHON)).toEqual([
+      '/sys/devices/system/cpu/online',
+    ]);
+  });
+
+  it('is free for the check of vite whether the kernel is that of Windows, once', () => {
+    const vite = read('/opt2/node_modules/vite/dist/node/cli.js');
+    expect(kernelFacts([vite, read('/proc/version')], NODE)).toEqual([]);
+    expect(kernelFacts([vite, read('/proc/version'), read('/proc/version')], NODE)).toEqual([
+      '/proc/version',
+    ]);
+  });
+
+  it('is a fact if the process inherits it from its caller', () => {
+    const files = ['/proc/self/limits', '/proc/self/status', '/proc/self/oom_score_adj'];
+    expect(kernelFacts(files.map((file) => read(file)))).toEqual(files);
+    expect(kernelFacts([read('/proc/100/task/100/status')])).toEqual(['/proc/self/status']);
+    expect(findings([read('/proc/self/sessionid')])).toEqual(['host /proc/self/sessionid']);
+  });
+});
+
+describe('a device', () => {
+  it('is free if every machine has it', () => {
+    const accesses = [read('/dev/null'), read('/dev/urandom'), probe('/dev/pts/0')];
+    expect(findings(accesses)).toEqual([]);
+    expect([...judge(reportOf(accesses), declared()).kernelFacts]).toEqual([]);
+  });
+
+  it('is a fact where it is looked for, and nothing stands for what it tells', () => {
+    const accesses = [absent('/dev/kvm'), probe('/dev/nvidia0'), list('/dev/dri'), list('/dev/shm')];
+    expect([...judge(reportOf(accesses), declared()).kernelFacts]).toEqual([
+      '/dev/kvm',
+      '/dev/nvidia0',
+      '/dev/dri/',
+      '/dev/shm/',
+    ]);
+    expect(findings([read('/dev/kvm'), read('/dev/tty'), read('/dev/kmsg')])).toEqual([
+      'host /dev/kvm',
+      'host /dev/tty',
+      'host /dev/kmsg',
+    ]);
+  });
+});
+
+describe('a question to the kernel', () => {
+  function asked(question: string, number?: number): AccessDetails {
+    return { kind: 'asked', question, ...(number !== undefined && { number }) };
+  }
+  const facts = (...accesses: AccessDetails[]) => [...judge(reportOf(accesses), declared()).machineFacts];
+
+  it('is a fact if it is about the machine or the caller', () => {
+    expect(
+      facts(asked('getgroups'), asked('getpriority'), asked('limit', 4), asked('ioctl', 0x8912)),
+    ).toEqual(['groups', 'nice', 'limit:core file size', 'addresses']);
+    expect(facts(read('/etc/passwd'), read('/etc/group'))).toEqual(['uid', 'groups']);
+  });
+
+  it('is about the addresses, unless getaddrinfo asks by the socket', () => {
+    const [socket, lookup] = [asked('netlink'), asked('getaddrinfo')];
+    expect(facts(socket)).toEqual(['addresses']);
+    expect(facts(socket, lookup)).toEqual(['families']);
+    expect(facts(socket, lookup, socket)).toEqual(['families', 'addresses']);
+    expect(findings([socket])).toEqual(['probe asks for the addresses of this machine']);
+    expect(findings([socket, lookup])).toEqual([]);
+  });
+
+  it('of Java is about addresses only if an output has one', () => {
+    const processes = [{ pid: 100, parent: undefined, argv: ['java'], atMs: 0, survived: false }];
+    const accesses = [read('/usr/lib/jvm/lib/server/libjvm.so'), asked('ioctl', 0x8912)];
+    const verdict = judge(reportOf(accesses, { processes }), declared());
+    expect([...verdict.machineFacts]).toEqual([]);
+    expect(verdict.searchesAddresses).toBe(true);
+    const forged = judge(reportOf(accesses.slice(1), { processes }), declared());
+    expect([...forged.machineFacts]).toEqual(['addresses']);
+  });
+
+  it('is a finding if nothing can stand for the answer', () => {
+    expect(
+      findings([asked('syslog'), asked('socket', 40), asked('raw socket', 2), asked('netlink', 4)]),
+    ).toEqual([
+      "host reads the kernel's log",
+      'net address family 40',
+      'net a raw socket',
+      'host asks by netlink (protocol 4)',
+    ]);
+  });
+});
+
+describe('a native addon of Node', () => {
+  const NODE: TracedProcess = {
+    pid: 100,
+    parent: undefined,
+    argv: ['node', 'x.js'],
+    atMs: 0,
+    survived: false,
+  };
+
+  function kernelFacts(accesses: readonly AccessDetails[], process = NODE): string[] {
+    return [...judge(reportOf(accesses, { processes: [process] }), declared()).kernelFacts];
+  }
+
+  it('reads kernel files for itself, once', () => {
     const cores = read('/proc/cpuinfo');
     const addon = read('/usr/lib/x.node');
     expect(kernelFacts([addon, cores], NODE)).toEqual([]);
@@ -433,7 +561,7 @@ describe('shared memory (/dev/shm)', () => {
   });
 
   it('is not the rest of /dev, which belongs to the kernel', () => {
-    expect(findings([overwrite('/dev/null'), probe('/dev/shm'), create('/dev/shmem')])).toEqual([]);
+    expect(findings([overwrite('/dev/null'), probe('/dev/shm')])).toEqual([]);
   });
 });
 

@@ -30,8 +30,8 @@ export interface Report {
 /** Longer than the time in which the client does not trust a file's stat. */
 const SETTLED_MS = 120;
 
-/** A declaration that matches nothing after an edit is refused: nothing ran, so nothing can be wrong. */
-const FAIR_REFUSALS = ['ASSAY_INPUT_MATCHES_NOTHING', 'ASSAY_INPUT_UNORDERED'];
+/** A declaration that an edit made wrong is refused: nothing ran, so nothing can be wrong. */
+const FAIR_REFUSALS = ['ASSAY_INPUT_MATCHES_NOTHING', 'ASSAY_INPUT_UNORDERED', 'ASSAY_INPUT_UNREADABLE'];
 
 type Run = Operation & { readonly do: 'run' };
 
@@ -195,8 +195,14 @@ class Case {
     const others = this.#plan.isGraph ? this.#plan.steps.filter((one) => !steps.includes(one)) : [];
     const folder = join(this.#folder, 'truth', String(this.#truths++));
     const truth = await truthOf(clone, { steps, without, others, folder, nonce });
-    const lines = steps.flatMap(({ name, isStrict }) => resultLines(name, truth, outcome, isStrict));
-    const isSuccess = steps.every(({ name }) => truth.results.get(name)?.exitCode === 0);
+    // A step that strict hermeticity failed keeps the steps after it from running.
+    const isStopped = steps.some(
+      ({ name, isStrict }) => isStrict && outcome.results.get(name)?.exitCode === 3,
+    );
+    const told = steps.filter(({ name }) => !isStopped || outcome.results.get(name)?.outcome !== 'skipped');
+    const lines = told.flatMap(({ name, isStrict }) => resultLines(name, truth, outcome, isStrict));
+    const isSuccess =
+      told.length === steps.length && steps.every(({ name }) => truth.results.get(name)?.exitCode === 0);
     return isSuccess ? [...lines, ...treeDifferences(truth.tree, clone.tree(others))] : lines;
   }
 

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { ServerProcess } from '../rig/server.ts';
 import { type Report, runCase } from './case.ts';
 import { EXECUTABLE, SERVER } from './clone.ts';
-import { planOf } from './plan.ts';
+import { type Plan, planOf } from './plan.ts';
 import { shrink } from './shrink.ts';
 import { textOf } from './text.ts';
 
@@ -19,6 +19,8 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     compares: { type: 'string' },
     jobs: { type: 'string', default: '2' },
+    match: { type: 'string', multiple: true, default: [] },
+    first: { type: 'boolean', default: false },
     'no-shrink': { type: 'boolean', default: false },
   },
 });
@@ -33,6 +35,7 @@ const minutes = Number(values.minutes ?? (values.compares ? Number.POSITIVE_INFI
 const compares = Number(values.compares ?? Number.POSITIVE_INFINITY);
 let next = Number(values.seed ?? values.from ?? Math.floor(started / 1000) % 1_000_000_000);
 const last = values.seed === undefined ? Number.POSITIVE_INFINITY : next;
+const matches = values.match.map((pattern) => new RegExp(pattern));
 const only = values.only === undefined ? undefined : new Set(values.only.split(',').map(Number));
 
 try {
@@ -48,9 +51,15 @@ for (const [kind, seeds] of found) console.log(`${kind}: ${seeds.length} cases, 
 process.exitCode = found.size > 0 ? 1 : 0;
 
 async function work(): Promise<void> {
-  while (next <= last && totals.compares < compares && Date.now() - started < minutes * 60_000) {
+  while (
+    !isEnough() &&
+    next <= last &&
+    totals.compares < compares &&
+    Date.now() - started < minutes * 60_000
+  ) {
     const seed = next++;
     const plan = planOf(seed);
+    if (!isAsked(plan)) continue;
     const report = await runCase(plan, server.url, only).catch((error: unknown) => {
       throw new Error(`seed ${seed}`, { cause: error });
     });
@@ -60,6 +69,17 @@ async function work(): Promise<void> {
     if (report.differences.length > 0) await tell(seed, report);
     else if (values.seed !== undefined) console.log(textOf(plan, report));
   }
+}
+
+/** With --first the first difference is enough. */
+function isEnough(): boolean {
+  return values.first && found.size > 0;
+}
+
+/** Seeds whose plan, as JSON, matches every --match; others cost nothing. What the plan did not choose does not count. */
+function isAsked({ recipe: { name }, ...plan }: Plan): boolean {
+  const text = JSON.stringify({ name, ...plan });
+  return matches.every((pattern) => pattern.test(text));
 }
 
 async function tell(seed: number, report: Report): Promise<void> {

@@ -97,7 +97,8 @@ export function planOf(seed: number): Plan {
 
 function stepOf(random: Random, name: string, recipe: Recipe, isGated: boolean): Step {
   const { parts, argv, outputs, tools = [], ownGates = 0 } = recipe;
-  const inputs = random.pick(recipe.inputs);
+  // People also name single files.
+  const inputs = random.below(5) === 0 ? Object.keys(recipe.files) : random.pick(recipe.inputs);
   const isObserved = random.below(6) === 0;
   const script = isGated
     ? ['set -e', SHELL_GATE, 'gate', ...parts.flatMap((part) => [part, 'gate'])]

@@ -61,6 +61,11 @@ const SCRIPTS: readonly Script[] = [
     tempting: { 'py/plugins/second.py': says('second'), 'py/plugins/second.txt': 'no plugin\n' },
   },
   {
+    name: 'data files',
+    lines: ['import helper', 'for name in sorted(os.listdir(os.path.join(here, "plugins"))): say(name)'],
+    tempting: { 'py/plugins/data.txt': 'data\n', 'py/plugins/second.py': says('second') },
+  },
+  {
     name: 'walk',
     lines: [
       'for folder, folders, files in sorted(os.walk(here)):',

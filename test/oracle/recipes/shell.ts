@@ -1,10 +1,13 @@
 // Shell scripts and file tools: every listing, probe and link counts for them, because a shell can act on any name.
-import type { Random } from '../../rig/random.ts';
 import { type Cook, type Recipe, versions } from './recipe.ts';
 
-const FILES = {
+const FLAT = {
   'src/a.js': versions((word) => `a ${word}\n`),
   'src/b.js': versions((word) => `b ${word}\n`),
+};
+
+const FILES = {
+  ...FLAT,
   'src/lib/c.js': versions((word) => `c ${word}\n`),
   'src/lib/conf': versions((word) => `conf ${word}\n`),
   'other/a.js': versions((word) => `other a ${word}\n`),
@@ -46,9 +49,12 @@ export const copy: Cook = (random, isGated) => {
     { part: 'tar --sort=name --mtime=@0 --owner=0 --group=0 -cf all.tar src', outputs: ['all.tar'] },
   ]);
   const { part, ...rest } = way;
+  // A folder whose names all match `src/*.js`: a listing of it shows nothing undeclared.
+  const files = random.below(3) === 0 ? FLAT : FILES;
   return {
     name: `copy: ${part}`,
     ...PROJECT,
+    files,
     parts: [part],
     ...(isGated ? { outputs: rest.outputs } : rest),
   };
@@ -85,5 +91,3 @@ export const look: Cook = (random) => {
     outputs: ['out'],
   };
 };
-
-export const SHELL_COOKS: readonly ((random: Random, isGated: boolean) => Recipe)[] = [copy, look];

@@ -8,7 +8,7 @@ import { Clone } from './clone.ts';
 import { describe } from './edits.ts';
 import { isHit, type Outcome, outcomeOf, type StepResult } from './outcome.ts';
 import type { Event, Operation, Plan, Step } from './plan.ts';
-import { type Tree, treeDifferences } from './tree.ts';
+import { lossesOf, type Tree, treeDifferences } from './tree.ts';
 import { type Truth, truthOf } from './truth.ts';
 
 export type Kind = 'wrong hit' | 'wrong run' | 'damage' | 'refused' | 'needless miss';
@@ -50,8 +50,8 @@ class Case {
   readonly #clones: readonly [Clone, Clone];
   readonly #differences: Difference[] = [];
   readonly #script: string[] = [];
-  /** Stores that hold the result of a step for a state of the files. */
-  readonly #known = new Map<string, Set<string>>();
+  /** Published results, by step, variable and files. */
+  readonly #known = new Map<string, Known[]>();
   /** Runs with a new value of the declared variable, by the first step of the graph. */
   readonly #nonces = new Map<string, number>();
   #compares = 0;
@@ -159,18 +159,19 @@ class Case {
         index,
         `${at} -> killed ${killAtGate === undefined ? `after ${killAfterMs} ms` : `at gate ${killAtGate}`}`,
       );
-      return this.#compareTrees('damage', index, before, clone.tree(outputs));
+      return this.#checkDamage(index, before, clone.tree(outputs));
     }
     const outcome = outcomeOf(ended, step, isGraph, clone.workspace);
     this.#note(index, `${at} -> ${[...told(outcome), ...events].join('; ')}`);
     if (events.length > 0) return;
-    this.#compareTrees('damage', index, before, clone.tree(outputs));
-    await this.#compare({ clone, step, outcome, nonce, index, signature: JSON.stringify([...before]) });
+    this.#checkDamage(index, before, clone.tree(outputs));
+    await this.#compare({ clone, step, outcome, nonce, index, before });
   }
 
-  #compareTrees(kind: Kind, operation: number, expected: Tree, got: Tree): void {
-    const lines = treeDifferences(expected, got);
-    if (lines.length > 0) this.#differences.push({ kind, operation, lines });
+  /** A command may leave new files anywhere. Nothing else may change but outputs. */
+  #checkDamage(operation: number, before: Tree, after: Tree): void {
+    const lines = lossesOf(before, after);
+    if (lines.length > 0) this.#differences.push({ kind: 'damage', operation, lines });
   }
 
   async #compare(seen: Seen): Promise<void> {
@@ -212,22 +213,46 @@ class Case {
   }
 
   /** A result that a store has for the same files must be a hit. */
-  #checkMisses({ clone, outcome, nonce, index, signature }: Seen): void {
+  #checkMisses(seen: Seen): void {
+    const { clone, step, outcome, nonce, index, before } = seen;
+    const others = this.#othersOf(step, clone);
     for (const [name, result] of outcome.results) {
-      const state = [name, nonce, signature].join('\n');
-      const stores = this.#known.get(state) ?? new Set<string>();
-      this.#known.set(state, stores);
-      const isKnown = stores.has(clone.store) || stores.has('shared');
+      const state = [name, nonce, JSON.stringify([...before])].join('\n');
+      const known = this.#known.get(state) ?? [];
+      this.#known.set(state, known);
+      const isKnown = known.some(
+        ({ stores, shown }) => stores.has(clone.store) && lossesOf(shown, others).length === 0,
+      );
       if (isKnown && result.outcome === 'miss')
         this.#differences.push({
           kind: 'needless miss',
           operation: index,
           lines: [`${name}: ${result.reason}`],
         });
-      if ((result.published && !result.diverged) || isHit(result)) stores.add(clone.store);
-      if (result.published && result.shared) stores.add('shared');
+      if (!result.published || result.diverged) continue;
+      const stores = result.shared ? this.#clones.map(({ store }) => store) : [clone.store];
+      known.push({ stores: new Set(stores), shown: others });
     }
   }
+
+  /**
+   * Outputs of steps that this one does not depend on. A step may have seen those that were there; those that came
+   * later must not matter (docs/STEPS.md).
+   */
+  #othersOf(step: Step, clone: Clone): Tree {
+    if (!this.#plan.isGraph) return new Map();
+    const closure = this.#closure(step);
+    const all = clone.tree(closure);
+    const without = clone.tree(this.#plan.steps);
+    return new Map([...all].filter(([path]) => !without.has(path)));
+  }
+}
+
+/** A result that was published. */
+interface Known {
+  readonly stores: ReadonlySet<string>;
+  /** The outputs of other steps that lay there. */
+  readonly shown: Tree;
 }
 
 interface Seen {
@@ -236,8 +261,8 @@ interface Seen {
   readonly outcome: Outcome;
   readonly nonce: string;
   readonly index: number;
-  /** The files before the run. */
-  readonly signature: string;
+  /** The files before the run, without outputs. */
+  readonly before: Tree;
 }
 
 function resultLines(name: string, truth: Truth, outcome: Outcome, isStrict: boolean): string[] {

@@ -1,7 +1,7 @@
 // The files of a folder as lines, for comparing two folders that lie at different paths.
-// The folder's own path reads `/workspace` in contents and links, as in the log that Assay stores.
+// The workspace's path reads `/workspace` in contents and links, as in the log that Assay stores; the folder above it `/above`.
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** By path: type, executable bit, and content or target. */
 export type Tree = ReadonlyMap<string, string>;
@@ -37,7 +37,12 @@ export function withoutEmpty(tree: Tree, folders: readonly string[]): Tree {
 }
 
 export function withoutPath(text: string, folder: string): string {
-  return text.replaceAll(folder, '/workspace');
+  return text.replaceAll(folder, '/workspace').replaceAll(`${dirname(folder)}/`, '/above/');
+}
+
+/** What changed or went. New files are left out. */
+export function lossesOf(before: Tree, after: Tree): string[] {
+  return treeDifferences(before, new Map([...after].filter(([path]) => before.has(path))));
 }
 
 /** What differs, one line each, with the content of both. */

@@ -31,7 +31,12 @@ export interface Report {
 const SETTLED_MS = 120;
 
 /** A declaration that an edit made wrong is refused: nothing ran, so nothing can be wrong. */
-const FAIR_REFUSALS = ['ASSAY_INPUT_MATCHES_NOTHING', 'ASSAY_INPUT_UNORDERED', 'ASSAY_INPUT_UNREADABLE'];
+const FAIR_REFUSALS = [
+  'ASSAY_INPUT_MATCHES_NOTHING',
+  'ASSAY_INPUT_UNORDERED',
+  'ASSAY_INPUT_UNREADABLE',
+  'ASSAY_CONFIG',
+];
 
 type Run = Operation & { readonly do: 'run' };
 

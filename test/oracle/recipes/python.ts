@@ -22,6 +22,8 @@ interface Script {
   readonly name: string;
   readonly lines: readonly string[];
   readonly tempting: Readonly<Record<string, string>>;
+  /** Modules that the script has beside those of all scripts. */
+  readonly modules?: readonly string[];
 }
 
 const says = (word: string) => `word = "${word}"\n`;
@@ -49,14 +51,19 @@ const SCRIPTS: readonly Script[] = [
   {
     name: 'path entry',
     lines: ['sys.path.insert(0, os.path.join(here, "vendor"))', 'import helper', 'say(helper.word)'],
+    modules: ['py/vendor/other.py'],
     tempting: { 'py/vendor/helper.py': says('vendored'), 'py/vendor/helper.txt': 'no module\n' },
   },
   {
     name: 'plugins',
     lines: [
-      'sys.path.insert(0, os.path.join(here, "plugins"))',
+      'import importlib.util',
       'for name in sorted(os.listdir(os.path.join(here, "plugins"))):',
-      '    if name.endswith(".py"): say(__import__(name[:-3]).word)',
+      '    if not name.endswith(".py"): continue',
+      '    spec = importlib.util.spec_from_file_location(name[:-3], os.path.join(here, "plugins", name))',
+      '    module = importlib.util.module_from_spec(spec)',
+      '    spec.loader.exec_module(module)',
+      '    say(module.word)',
     ],
     tempting: { 'py/plugins/second.py': says('second'), 'py/plugins/second.txt': 'no plugin\n' },
   },
@@ -81,7 +88,7 @@ const SCRIPTS: readonly Script[] = [
 ];
 
 export const python: Cook = (random, isGated) => {
-  const { name, lines, tempting } = random.pick(SCRIPTS);
+  const { name, lines, tempting, modules = [] } = random.pick(SCRIPTS);
   const wait = isGated ? ['gate()'] : [];
   const main = (word: string) => [
     ...(isGated ? [PYTHON_GATE] : []),
@@ -98,6 +105,7 @@ export const python: Cook = (random, isGated) => {
       'py/main.py': versions((word) => main(word).join('\n')),
       'py/helper.py': versions(says),
       'py/plugins/first.py': versions(says),
+      ...Object.fromEntries(modules.map((path) => [path, versions(says)])),
     },
     tempting: { ...tempting, 'README.md': 'read me\n' },
     parts: ['/usr/bin/python3 py/main.py'],

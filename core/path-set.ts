@@ -48,6 +48,10 @@ export interface ObservedPath {
   readonly left: string;
   /** Names in this folder that the action itself created. They do not count as part of the listing. */
   readonly without: readonly string[];
+  /** Of a listing: which of its names count (hermeticity/lenses/lenses.ts). "" for all of them. */
+  readonly lens: string;
+  /** For messages only, not compared: the types and names of a listing, if they are few. */
+  readonly shown: readonly string[];
   /** For messages only, not compared: why the result depends on it. */
   readonly note: string;
 }
@@ -70,7 +74,7 @@ const encodings = new WeakMap<PathSet, Uint8Array>();
 export function encodePathSet(set: PathSet): Uint8Array {
   const known = encodings.get(set);
   if (known) return known;
-  const paths = set.map((seen) => ({ ...seen, without: [...seen.without] }));
+  const paths = set.map((seen) => ({ ...seen, without: [...seen.without], shown: [...seen.shown] }));
   const bytes = PathSetMessage.encode({ paths }).finish();
   encodings.set(set, bytes);
   return bytes;
@@ -82,17 +86,17 @@ export function decodePathSet(bytes: Uint8Array): PathSet {
 
 /** The address of the path set in slot `number`. */
 export function pathSetAddress(key: Hash, number: number): Digest {
-  return hashOf('assay-path-set-3', key, String(number));
+  return hashOf('assay-path-set-4', key, String(number));
 }
 
 /** The key of the result for the current state of the paths in `set`. */
 export function resultKey(key: Hash, set: PathSet, stateOf: StateOf): Digest {
-  return hashOf('assay-observed-3', key, ...fingerprint(set, stateOf));
+  return hashOf('assay-observed-4', key, ...fingerprint(set, stateOf));
 }
 
 /** The next key to look under when all slots of `key` are used. */
 export function nextKey(key: Hash, sets: readonly PathSet[], stateOf: StateOf): Hash {
-  return hashOf('assay-path-branch-3', key, ...fingerprint(sharedBy(sets), stateOf)).hash;
+  return hashOf('assay-path-branch-4', key, ...fingerprint(sharedBy(sets), stateOf)).hash;
 }
 
 export function samePaths(a: PathSet, b: PathSet): boolean {
@@ -110,7 +114,7 @@ export function wasAbsent({ state, left }: Pick<ObservedPath, 'state' | 'left'>)
  */
 export function pathSetId(set: PathSet): Hash {
   const lines = set.flatMap((seen) => [nameOf(seen), wasAbsent(seen) ? 'absent' : '']);
-  return hashOf('assay-path-set-id-1', ...lines).hash;
+  return hashOf('assay-path-set-id-2', ...lines).hash;
 }
 
 /** In the order of a path set. Each name is made once: a comparison of two paths would make two. */
@@ -127,7 +131,7 @@ function sharedBy([first = [], ...others]: readonly PathSet[]): PathSet {
 
 /** Every field but the state and the note. */
 function nameOf(seen: ObservedPath | undefined): string {
-  return seen ? JSON.stringify([seen.root, seen.path, seen.names, seen.left, seen.without]) : '';
+  return seen ? JSON.stringify([seen.root, seen.path, seen.names, seen.left, seen.without, seen.lens]) : '';
 }
 
 function fingerprint(set: PathSet, stateOf: StateOf): string[] {

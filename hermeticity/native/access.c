@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 
 #include "ask.h"
 #include "core.h"
 #include "image.h"
+#include "listing.h"
 #include "loader.h"
 #include "memory.h"
 #include "numbers.h"
@@ -115,7 +117,9 @@ static void report_not_empty(struct task *task, const struct pending *pending) {
   bool renames = pending->call->meaning == RENAME;
   if (!renames && pending->call->meaning != DELETE) return;
   const struct resolved_path *folder = renames ? &pending->second : &pending->resolved;
-  if (folder->type == TYPE_FOLDER) report_there(task, KIND_LIST, REPORTED_LIST, folder);
+  if (folder->type != TYPE_FOLDER) return;
+  report_names(task, folder->node);
+  report_there(task, KIND_LIST, REPORTED_LIST, folder);
 }
 
 /* A failed call on a path is still a probe. */
@@ -224,6 +228,7 @@ static bool is_known_absent(const struct resolved_path *resolved) {
 static enum next before_probe(struct task *task, const struct call *call, const uint64_t *arguments, enum last_link last_link) {
   struct resolved_path resolved;
   if (!locate_look(task, call, arguments, last_link, &resolved)) return RUN_ON;
+  if (resolved.type == TYPE_FOLDER) task->process->probed = resolved.node;
   if (resolved.type != TYPE_ABSENT) {
     report_probe(task, &resolved);
     bool asks = asks_user_attributes(task, call, arguments);
@@ -267,12 +272,38 @@ static void repeat_opening(const struct task *task, struct node *node) {
   else node->openings = MOST_OPENINGS;
 }
 
+static bool is_virtual(const char *path) {
+  return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0 || strncmp(path, "/dev/", 5) == 0;
+}
+
+/*
+ * Reports a read with the file's inode and ctime, and again if another opening finds others: somebody changed
+ * the file, or put another one in its place. The action's own files need no stamp.
+ */
+static void report_read(struct task *task, const struct resolved_path *resolved) {
+  struct node *node = resolved->node;
+  struct stat status;
+  bool stamped = !(node->reported & REPORTED_WRITE) && !is_virtual(node->path) && stat(node->path, &status) == 0;
+  if (!stamped) return report_there(task, KIND_READ, REPORTED_READ, resolved);
+  uint64_t stamp[2] = {status.st_ino, (uint64_t)status.st_ctim.tv_sec * 1000000 + (uint64_t)status.st_ctim.tv_nsec / 1000};
+  bool known = node->reported & REPORTED_READ && memcmp(stamp, node->stamp, sizeof stamp) == 0;
+  node->reported = (uint16_t)((node->reported & ~REPORTED_ABSENT) | REPORTED_READ);
+  if (known) return;
+  memcpy(node->stamp, stamp, sizeof stamp);
+  struct origin origin = {.kind = KIND_READ, .process = task->process->serial};
+  if (node->by_program) origin.flags |= FLAG_BY_PROGRAM;
+  report_stamped(origin, stamp, node->path, resolved->asked);
+}
+
 /* Each opening of a folder may have another reason to list it. */
 static void report_opened(struct task *task, const struct resolved_path *resolved, uint64_t flags) {
-  if (resolved->type == TYPE_FOLDER) resolved->node->reported &= (uint16_t)~REPORTED_LIST;
-  else repeat_opening(task, resolved->node);
+  struct node *node = resolved->node;
+  if (resolved->type == TYPE_FOLDER) {
+    node->reported &= (uint16_t)~REPORTED_LIST;
+    node->prober = task->process->probed_before == node ? task->process->serial : 0;
+  } else repeat_opening(task, node);
   if (resolved->type == TYPE_FOLDER || flags & O_PATH) report_probe(task, resolved);
-  else report_there(task, KIND_READ, REPORTED_READ, resolved);
+  else report_read(task, resolved);
 }
 
 /* /proc/PID/status contains the process's CPU affinity. */
@@ -304,10 +335,12 @@ static enum next before_list(struct task *task, int handle) {
   struct resolved_path resolved;
   if (!resolve_handle(task, handle, &resolved)) return RUN_ON;
   struct node *folder = resolved.node;
-  if (folder->lister == 0) remember_names(folder);
-  if (folder->lister != task->process->serial) folder->reported &= (uint16_t)~REPORTED_LIST;
+  bool is_new = report_names(task, folder) || folder->lister != task->process->serial;
   folder->lister = task->process->serial;
-  report_there(task, KIND_LIST, REPORTED_LIST, &resolved);
+  folder->reported &= (uint16_t)~REPORTED_ABSENT;
+  if (folder->reported & REPORTED_LIST && !is_new) return RUN_ON;
+  folder->reported |= REPORTED_LIST;
+  report_path(task, KIND_LIST, folder->prober == task->process->serial ? FLAG_PROBED : 0, &resolved);
   return RUN_ON;
 }
 
@@ -370,6 +403,8 @@ static enum next before_blinding(struct task *task, const struct call *call, con
 }
 
 enum next before_call(struct task *task, const struct call *call, const uint64_t arguments[6]) {
+  task->process->probed_before = task->process->probed;
+  task->process->probed = NULL;
   enum last_link last_link = flags_of(call, arguments) & AT_SYMLINK_NOFOLLOW ? NO_FOLLOW : FOLLOW;
   switch (call->meaning) {
     case OPEN:

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "path.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -105,27 +104,6 @@ static bool below_proc(const char *path) { return strncmp(path, "/proc/", 6) == 
 
 static bool is_dots(const char *name, size_t length) {
   return (length == 1 && name[0] == '.') || (length == 2 && name[0] == '.' && name[1] == '.');
-}
-
-void remember_names(const struct node *folder) {
-  enum { MOST_NAMES = 4096 };
-  static char path[LONGEST_PATH];
-  size_t length = folder->length > 1 ? folder->length : 0;
-  bool lasting = strcmp(folder->path, "/proc") != 0 && !below_proc(folder->path);
-  DIR *names = lasting ? opendir(folder->path) : NULL;
-  if (!names) return;
-  memcpy(path, folder->path, length);
-  path[length++] = '/';
-  struct dirent *entry;
-  for (int i = 0; i < MOST_NAMES && (entry = readdir(names)); i++) {
-    size_t size = strlen(entry->d_name);
-    bool plain = entry->d_type == DT_REG || entry->d_type == DT_DIR;
-    if (!plain || is_dots(entry->d_name, size) || length + size >= LONGEST_PATH) continue;
-    memcpy(path + length, entry->d_name, size);
-    struct node *node = node_of(path, length + size);
-    if (node->type == TYPE_UNKNOWN) node->type = entry->d_type == DT_DIR ? TYPE_FOLDER : TYPE_OTHER;
-  }
-  closedir(names);
 }
 
 /* ---- one path under construction ---- */

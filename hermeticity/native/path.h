@@ -36,9 +36,15 @@ enum reported {
 struct node {
   struct node *next;
   char *target;
+  /* The last reported names of the folder (listing.h), or NULL. */
+  struct listing *listing;
+  /* The inode, and the ctime in microseconds, of the file when it was last reported as read. */
+  uint64_t stamp[2];
   uint32_t hash, generation, length;
   /* The last process that was reported to list the folder, or to open the kernel file: the reason depends on the program. */
   uint32_t lister;
+  /* The process that opened the folder just after a look at the folder itself. */
+  uint32_t prober;
   /* How often that process was reported to open the kernel file. */
   uint16_t openings;
   uint16_t reported;
@@ -80,12 +86,6 @@ bool resolve(struct viewer viewer, const char *base, const char *raw, enum last_
  * from the root. `path` is borrowed until the next call; NULL for none.
  */
 void resolve_from(const char *path, int handle);
-
-/*
- * A task lists this folder and will probe its entries one by one, so the types of all entries are read at
- * once.
- */
-void remember_names(const struct node *folder);
 
 /* The number of calls of forget_everything(): a path resolved earlier may now lead elsewhere. */
 uint32_t path_generation(void);

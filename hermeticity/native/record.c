@@ -57,19 +57,34 @@ static uint32_t milliseconds(void) {
   return (uint32_t)((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000);
 }
 
-void report(struct origin origin, const void *first, size_t first_length, const void *second, size_t second_length) {
+static void append_header(struct origin origin, size_t length) {
   unsigned char header[HEADER] = {(unsigned char)origin.kind, origin.flags};
-  uint32_t time = milliseconds();
-  uint32_t length = (uint32_t)(first_length + (second ? 1 + second_length : 0));
+  uint32_t time = milliseconds(), size = (uint32_t)length;
   memcpy(header + 2, &origin.code, 2);
   memcpy(header + 4, &origin.process, 4);
   memcpy(header + 8, &time, 4);
-  memcpy(header + 12, &length, 4);
+  memcpy(header + 12, &size, 4);
   append(header, HEADER);
+}
+
+static void append_parts(const void *first, size_t first_length, const void *second, size_t second_length) {
   append(first, first_length);
   if (!second) return;
   append("", 1);
   append(second, second_length);
+}
+
+void report(struct origin origin, const void *first, size_t first_length, const void *second, size_t second_length) {
+  append_header(origin, first_length + (second ? 1 + second_length : 0));
+  append_parts(first, first_length, second, second_length);
+}
+
+void report_stamped(struct origin origin, const uint64_t stamp[2], const char *first, const char *second) {
+  size_t first_length = strlen(first), second_length = second ? strlen(second) : 0;
+  origin.flags |= FLAG_STAMPED;
+  append_header(origin, 2 * sizeof *stamp + first_length + (second ? 1 + second_length : 0));
+  append(stamp, 2 * sizeof *stamp);
+  append_parts(first, first_length, second, second_length);
 }
 
 void report_text(struct origin origin, const char *first, const char *second) {

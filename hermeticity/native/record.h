@@ -10,8 +10,12 @@
  *   EXIT        wait status:u32
  *   paths       path [NUL requested path]        READ PROBE ABSENT LIST WRITE DELETE EXEC FOLLOWED ENTERED
  *               the second only if symbolic links were followed; WRITE: CREATED, FOLDER, ATTRIBUTE;
+ *               READ: STAMPED, then inode:u64 and ctime:u64 in microseconds stand before the path;
+ *               LIST: PROBED, the process looked at the folder itself just before it opened it;
  *               ABSENT, WRITE: WANTED, opened for its content; READ, PROBE, ABSENT: BY_PROGRAM, not by the dynamic
  *               loader (loader.h; told of /etc/ld.so.cache only); EXEC: the code has the withheld rights (rights.h)
+ *   NAMES       path NUL (type name NUL)*        what the next LIST of this folder showed; type: f d l o (other);
+ *                                                CONTINUED: more names of the same listing
  *   RENAME      from NUL to                      EXCHANGE
  *   HARDLINK    from NUL to
  *   SYMLINK     path NUL target
@@ -35,7 +39,7 @@
 #include <stdint.h>
 
 /* Change it with the meaning of any record: the decoder rejects a helper of another version. */
-#define RECORD_VERSION 3
+#define RECORD_VERSION 4
 
 enum kind {
   KIND_PROCESS = 1,
@@ -50,6 +54,7 @@ enum kind {
   KIND_EXEC = 16,
   KIND_FOLLOWED = 17,
   KIND_ENTERED = 18,
+  KIND_NAMES = 19,
   KIND_RENAME = 20,
   KIND_HARDLINK = 21,
   KIND_SYMLINK = 22,
@@ -67,9 +72,15 @@ enum flag {
   FLAG_FOLDER = 2,
   FLAG_ATTRIBUTE = 4,
   FLAG_EXCHANGE = 8,
+  /* READ */
+  FLAG_STAMPED = 16,
   FLAG_CUT = 32,
   FLAG_WANTED = 64,
   FLAG_BY_PROGRAM = 128,
+  /* NAMES */
+  FLAG_CONTINUED = 1,
+  /* LIST */
+  FLAG_PROBED = 1,
 };
 
 /* The flags of SOCKET. */
@@ -99,6 +110,9 @@ bool records_to(int descriptor);
 
 /* Writes a record with two parts as payload, and a NUL between them if the second is not NULL. */
 void report(struct origin origin, const void *first, size_t first_length, const void *second, size_t second_length);
+
+/* The same with 16 bytes before the first part. */
+void report_stamped(struct origin origin, const uint64_t stamp[2], const char *first, const char *second);
 
 void report_text(struct origin origin, const char *first, const char *second);
 

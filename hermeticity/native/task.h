@@ -26,6 +26,8 @@ struct process {
   bool foreign_reported, survivor_reported;
   /* How many of each were reported (ask.h). */
   uint16_t netlink_sockets, netlink_messages;
+  /* The folder that the last call looked at, and the one that the call before it did; or NULL. */
+  const struct node *probed, *probed_before;
   /* The addresses of the dynamic loader's code, if they are known; an empty range if there is none (loader.h). */
   bool loader_known;
   uint64_t loader_from, loader_to;

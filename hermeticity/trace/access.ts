@@ -1,6 +1,7 @@
 // The accesses of a traced command, in one vocabulary for both tracers. A report contains facts only;
 // verdict/verdict.ts judges them.
 import type { AbsPath } from '../system/absolute-path.ts';
+import type { FolderNames } from './folder-names.ts';
 
 /** The first occurrence. Accesses stand in the report in the order in which they happened. */
 interface Occurrence {
@@ -25,6 +26,12 @@ export type PathVerb =
   | 'followed'
   | 'entered';
 
+/** Which file an opening found: another one, or a changed one, has another stamp. */
+export interface FileStamp {
+  readonly inode: number;
+  readonly changedAtMs: number;
+}
+
 /** How a program's file gives its process other rights than those of its caller. */
 export type WithheldRight = 'set-user-ID' | 'set-group-ID' | 'capabilities';
 
@@ -46,6 +53,12 @@ export interface PathAccess extends Occurrence {
    * loader did. No other path has this.
    */
   readonly byProgram?: true;
+  /** `list`: what the folder showed. Undefined below /proc, and if the tracer could not read the folder. */
+  readonly names?: FolderNames;
+  /** `list`: the process looked at the folder itself just before it opened it. Only the native tracer tells. */
+  readonly probedFirst?: true;
+  /** `read`: the file that was opened. Only the native tracer tells. */
+  readonly stamp?: FileStamp;
   /** `exec`: rights that the file gives, and that the program did not get because it was traced. */
   readonly withheld?: WithheldRight;
 }

@@ -3,12 +3,13 @@ import { AssayError } from '../../core/errors.ts';
 import { nameFromBytes } from '../../core/path.ts';
 import { absPathFromBytes, absPathFromSlice, linkTargetFromBytes } from '../system/absolute-path.ts';
 import { exitStatusOf } from '../system/exit-status.ts';
-import type { ExitStatus, PathVerb, WithheldRight } from './access.ts';
+import type { ExitStatus, FileStamp, PathVerb, WithheldRight } from './access.ts';
+import { FolderNames } from './folder-names.ts';
 import type { AccessDetails, ReportBuilder } from './report-builder.ts';
 import { addressFromBytes } from './socket-address.ts';
 
 /** The helper must have the same version. */
-export const RECORD_VERSION = 3;
+export const RECORD_VERSION = 4;
 
 const HEADER_BYTES = 16;
 const MAX_PAYLOAD_BYTES = 1 << 20;
@@ -17,6 +18,7 @@ const KIND = {
   process: 1,
   image: 2,
   exit: 3,
+  names: 19,
   rename: 20,
   hardlink: 21,
   symlink: 22,
@@ -48,10 +50,17 @@ const FLAG = {
   folder: 2,
   attributes: 4,
   exchange: 8,
+  stamped: 16,
   cut: 32,
   wanted: 64,
   byProgram: 128,
 } as const;
+
+/** Of a listing: the folder was probed first. Of names: more of them follow. */
+const LIST_FLAG = { probed: 1 } as const;
+const NAMES_FLAG = { continued: 1 } as const;
+
+const STAMP_BYTES = 16;
 
 const SOCKET_FLAG = { reached: 1, sent: 2, assigned: 4, bound: 16 } as const;
 
@@ -80,6 +89,9 @@ interface Record {
 export class RecordDecoder {
   readonly #builder: ReportBuilder<number>;
   #rest: Buffer = Buffer.alloc(0);
+  /** What each folder showed last. */
+  readonly #names = new Map<string, FolderNames>();
+  #namePieces: Buffer[] = [];
   #exit: ExitStatus | undefined;
   #startFailure: StartFailure | undefined;
 
@@ -116,8 +128,30 @@ export class RecordDecoder {
 
   /** The most frequent records, tens of thousands in a large command: decoded without copying. */
   #takePath(verb: PathVerb, bytes: Buffer, at: number, end: number): void {
-    const told = pathAccess(verb, bytes, at, end);
+    const told = verb === 'list' ? this.#listing(bytes, at, end) : pathAccess(verb, bytes, at, end);
     this.#builder.access(bytes.readUInt32LE(at + 4), told, bytes.readUInt32LE(at + 8));
+  }
+
+  #listing(bytes: Buffer, at: number, end: number): AccessDetails {
+    const { flags, payload } = recordAt(bytes, at, end);
+    const [folder, asked] = pair(payload);
+    const path = absPathFromBytes(folder);
+    const names = this.#names.get(path);
+    return {
+      kind: 'list',
+      path,
+      ...(asked && { asked: absPathFromBytes(asked) }),
+      ...(names && { names }),
+      ...(flags & LIST_FLAG.probed && { probedFirst: true }),
+    };
+  }
+
+  #takeNames({ flags, payload }: Record): void {
+    const [folder, names] = pair(payload);
+    this.#namePieces.push(names ?? Buffer.alloc(0));
+    if (flags & NAMES_FLAG.continued) return;
+    this.#names.set(absPathFromBytes(folder), new FolderNames(Buffer.concat(this.#namePieces)));
+    this.#namePieces = [];
   }
 
   #take(record: Record): void {
@@ -135,6 +169,9 @@ export class RecordDecoder {
         this.#builder.programStarted(process, argumentsOf(payload), atMs, (record.flags & FLAG.cut) !== 0);
         return;
       case KIND.exit:
+        return;
+      case KIND.names:
+        this.#takeNames(record);
         return;
       case KIND.survivor:
         this.#builder.survivor(process);
@@ -215,7 +252,8 @@ function accessOf(record: Record): AccessDetails {
 function pathAccess(kind: PathVerb, bytes: Buffer, at: number, end: number): AccessDetails {
   const flags = bytes.readUInt8(at + 1);
   const code = bytes.readUInt16LE(at + 2);
-  const start = at + HEADER_BYTES;
+  const isStamped = (flags & FLAG.stamped) !== 0;
+  const start = at + HEADER_BYTES + (isStamped ? STAMP_BYTES : 0);
   const nul = bytes.indexOf(0, start);
   const pathEnd = nul === -1 || nul > end ? end : nul;
   const path = absPathFromSlice(bytes, start, pathEnd);
@@ -233,7 +271,18 @@ function pathAccess(kind: PathVerb, bytes: Buffer, at: number, end: number): Acc
     ...(flags & FLAG.wanted && { wanted: true }),
     ...(flags & FLAG.byProgram && { byProgram: true }),
     ...(withheld && { withheld }),
+    ...(isStamped && { stamp: stampAt(bytes, at + HEADER_BYTES) }),
   };
+}
+
+function stampAt(bytes: Buffer, at: number): FileStamp {
+  const MICROSECONDS = 1000;
+  return { inode: bigNumber(bytes, at), changedAtMs: bigNumber(bytes, at + 8) / MICROSECONDS };
+}
+
+/** 64 bits as a double. A larger number loses its last bits, as in Node's stats. */
+function bigNumber(bytes: Buffer, at: number): number {
+  return bytes.readUInt32LE(at + 4) * 2 ** 32 + bytes.readUInt32LE(at);
 }
 
 function pair(payload: Buffer): [Buffer, Buffer | undefined] {

@@ -110,6 +110,10 @@ export interface SeenPath {
   without: string[];
   /** Why the result depends on it, for messages. It is not compared. */
   note: string;
+  /** Of a listing: which of its names count (hermeticity/lenses/lenses.ts). "" for all of them. */
+  lens: string;
+  /** Of a listing in the workspace with few names: each type and name, for messages. It is not compared. */
+  shown: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -885,7 +889,18 @@ export const PathSet: MessageFns<PathSet> = {
 };
 
 function createBaseSeenPath(): SeenPath {
-  return { root: "", path: "", names: false, state: "", left: "", without: [], note: "", _unknownFields: {} };
+  return {
+    root: "",
+    path: "",
+    names: false,
+    state: "",
+    left: "",
+    without: [],
+    note: "",
+    lens: "",
+    shown: [],
+    _unknownFields: {},
+  };
 }
 
 export const SeenPath: MessageFns<SeenPath> = {
@@ -910,6 +925,12 @@ export const SeenPath: MessageFns<SeenPath> = {
     }
     if (message.note !== "") {
       writer.uint32(58).string(message.note);
+    }
+    if (message.lens !== "") {
+      writer.uint32(66).string(message.lens);
+    }
+    for (const v of message.shown) {
+      writer.uint32(74).string(v!);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -989,6 +1010,22 @@ export const SeenPath: MessageFns<SeenPath> = {
             }
 
             message.note = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.lens = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.shown.push(reader.string());
             continue;
           }
         }

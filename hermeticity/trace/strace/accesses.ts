@@ -5,6 +5,7 @@ import { nameFromBytes } from '../../../core/path.ts';
 import { type AbsPath, absPath, absPathFromBytes, linkTargetFromBytes } from '../../system/absolute-path.ts';
 import type { Address, PathAccess, SocketAccess, Without } from '../access.ts';
 import { Deduplicator } from '../deduplicate.ts';
+import { namesNow } from '../folder-names.ts';
 import { interpreterOf } from '../interpreter.ts';
 import type { AccessDetails, ReportBuilder } from '../report-builder.ts';
 import { absolute, type BytePath, LinkResolver, toBuffer } from '../resolve-links.ts';
@@ -13,6 +14,15 @@ import { TRACED_CALLS, type TracedCall } from './calls.ts';
 import { bytesOf, type Call, errorOf, pathBehind, stringsIn } from './line.ts';
 import { gotUserAttribute, questionIn } from './questions.ts';
 import { addressesIn } from './sockets.ts';
+
+/** A moment after the listing: strace does not tell what a call returned. */
+function shownBy(folder: AbsPath): Pick<PathAccess, 'names'> {
+  try {
+    return { names: namesNow(folder) };
+  } catch {
+    return {};
+  }
+}
 
 /** Errors that are about the call, not about the path. */
 const ABOUT_THE_CALL = new Set([
@@ -297,7 +307,8 @@ export class StraceAccesses {
         break;
       case 'list':
         if (path && this.#seen.isNewListing(path, process.pid)) {
-          this.#report(process, { kind: 'list', path: toAbsPath(path) });
+          const folder = toAbsPath(path);
+          this.#report(process, { kind: 'list', path: folder, ...shownBy(folder) });
         }
         break;
       case 'attribute-handle':

@@ -19,6 +19,10 @@ export interface Declaration {
   namesIn(folder: RelPath): readonly string[];
   /** The text of this file now; empty if it cannot be read. */
   textOf(path: RelPath): string;
+  /** A path as the command's words give it, from its working directory, without links. Undefined if it is absent. */
+  realPathOf(text: string): AbsPath | undefined;
+  /** The name of the npm package that a file belongs to. */
+  packageOf(file: AbsPath): string | undefined;
   readonly outputs: readonly RelPath[];
   /** The outputs of an earlier run that were set aside before this one. */
   readonly earlier?: readonly RelPath[];
@@ -44,19 +48,21 @@ export class Declared {
   readonly workspace: AbsPath;
   readonly #declaration: Declaration;
   readonly #outputs: readonly AbsPath[];
-  /** Folders that must exist for an input or a tool to exist. */
-  readonly #required = new Set<AbsPath>();
+  /** Folders that must exist for an input to exist. */
+  readonly #aboveInputs: ReadonlySet<AbsPath>;
+  /** The same for an input or a tool. */
+  readonly #required: ReadonlySet<AbsPath>;
   /** The same for an output: the action makes them, or needs them. */
-  readonly #aboveOutputs = new Set<AbsPath>();
+  readonly #aboveOutputs: ReadonlySet<AbsPath>;
 
   constructor(declaration: Declaration) {
     this.#declaration = declaration;
     this.workspace = declaration.workspace;
     this.#outputs = declaration.outputs.map((path) => inside(declaration.workspace, path));
     const tools = declaration.tools.flatMap((tool) => relativeIn(declaration.workspace, tool) ?? []);
-    this.#required.add(this.workspace);
-    this.#addFoldersAbove([...declaration.inputs, ...tools], this.#required);
-    this.#addFoldersAbove(declaration.outputs, this.#aboveOutputs);
+    this.#aboveInputs = new Set([this.workspace, ...this.#foldersAbove(declaration.inputs)]);
+    this.#required = new Set([...this.#aboveInputs, ...this.#foldersAbove(tools)]);
+    this.#aboveOutputs = this.#foldersAbove(declaration.outputs);
   }
 
   isInput(path: RelPath): boolean {
@@ -89,6 +95,11 @@ export class Declared {
   /** Whether the path is a folder that only outputs lie in. It may be missing before the action runs. */
   isOnlyAboveOutputs(path: AbsPath): boolean {
     return this.#aboveOutputs.has(path) && !this.#required.has(path);
+  }
+
+  /** Whether a declared input lies in this folder. */
+  isAboveInput(path: AbsPath): boolean {
+    return this.#aboveInputs.has(path);
   }
 
   isInScratch(path: AbsPath): boolean {
@@ -138,9 +149,15 @@ export class Declared {
    * PATH.
    */
   isAboveDeclared(path: AbsPath): boolean {
-    const { scratch, temporary, searchPath } = this.#declaration;
+    const { searchPath } = this.#declaration;
+    return this.isAroundAction(path) || searchPath.some((place) => isAtOrBelow(place, path));
+  }
+
+  /** Whether the path is the workspace, a source tree, a tool, a scratch folder or TMPDIR, or lies above one. */
+  isAroundAction(path: AbsPath): boolean {
+    const { scratch, temporary } = this.#declaration;
     const places = [...this.searchBases, ...scratch, ...(temporary === undefined ? [] : [temporary])];
-    return [...places, ...searchPath].some((place) => isAtOrBelow(place, path));
+    return places.some((place) => isAtOrBelow(place, path));
   }
 
   growsIn(folder: RelPath): boolean {
@@ -155,7 +172,22 @@ export class Declared {
     return this.#declaration.textOf(path);
   }
 
-  #addFoldersAbove(paths: Iterable<RelPath>, folders: Set<AbsPath>): void {
+  /** The text of a file of the workspace; empty elsewhere. */
+  textAt(path: AbsPath): string {
+    const relative = relativeIn(this.workspace, path);
+    return relative === undefined ? '' : this.textOf(relative);
+  }
+
+  realPathOf(text: string): AbsPath | undefined {
+    return this.#declaration.realPathOf(text);
+  }
+
+  packageOf(file: AbsPath): string | undefined {
+    return this.#declaration.packageOf(file);
+  }
+
+  #foldersAbove(paths: Iterable<RelPath>): Set<AbsPath> {
+    const folders = new Set<AbsPath>();
     for (const path of paths) {
       for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1)) {
         const folder = inside(this.workspace, path.slice(0, slash) as RelPath);
@@ -163,5 +195,6 @@ export class Declared {
         folders.add(folder);
       }
     }
+    return folders;
   }
 }

@@ -4,14 +4,40 @@
 // Decided by program name: make, ninja and `tsc -b` compare the files that they stat. A compiled Python
 // module holds its source's mtime, whichever program loads it. Not detected: scripts that compare times
 // themselves (`test a -nt b`, `find -newer`).
-import type { AbsPath } from '../system/absolute-path.ts';
+import { type AbsPath, relativeIn } from '../system/absolute-path.ts';
 import type { PathAccess, TracedProcess } from '../trace/access.ts';
+import type { Location, VerdictState } from './verdict-state.ts';
 
 export interface TimedRead {
   readonly path: AbsPath;
   /** The tool that compares the time. */
   readonly tool: string;
   readonly isInput: boolean;
+}
+
+/** Collects them from the accesses of a run. */
+export class TimedReads {
+  readonly #state: VerdictState;
+  readonly #found = new Map<AbsPath, TimedRead>();
+
+  constructor(state: VerdictState) {
+    this.#state = state;
+  }
+
+  /** Neither the action's own files nor outputs. */
+  note(access: PathAccess, place: Location): void {
+    const { declared, report, own } = this.#state;
+    const { path, process } = access;
+    const relative = relativeIn(declared.workspace, path);
+    if (place !== 'workspace' || relative === undefined || this.#found.has(path)) return;
+    if (own.isOwn(path) || declared.isInOutput(path)) return;
+    const tool = toolComparingTimes(access, report.processes[process]);
+    if (tool !== undefined) this.#found.set(path, { path, tool, isInput: declared.isInput(relative) });
+  }
+
+  get all(): readonly TimedRead[] {
+    return [...this.#found.values()];
+  }
 }
 
 const BUILD_TOOL = /^(?:[bgp]?make|remake|ninja(?:-build)?|samu|cargo|rake|ant)$/;

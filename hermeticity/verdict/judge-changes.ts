@@ -1,19 +1,25 @@
 // Judges what an action changed: writes, deletions, renames, and the links that it left.
 import { type AbsPath, isAtOrBelow, relativeIn, targetOfLink } from '../system/absolute-path.ts';
 import type { Access, PathAccess, RenameAccess, SymlinkAccess } from '../trace/access.ts';
-import type { ReadJudge } from './judge-reads.ts';
-import { isOwnKernelFile, kernelName } from './kernel-files.ts';
+import { isOwnKernelFile } from './kernel-files.ts';
 import { isSharedMemory, type VerdictState } from './verdict-state.ts';
 
 /** How many files of a new undeclared folder get a finding each: enough to recognise the folder. */
 const REPORTED_PER_NEW_FOLDER = 10;
 
+/** Takes a read that a change implies. */
+export interface Reads {
+  look(access: PathAccess): void;
+  /** Whether the action found something at this path. */
+  found(path: AbsPath): boolean;
+}
+
 export class ChangeJudge {
   readonly #state: VerdictState;
-  readonly #reads: ReadJudge;
+  readonly #reads: Reads;
   readonly #reportedIn = new Map<AbsPath, number>();
 
-  constructor(state: VerdictState, reads: ReadJudge) {
+  constructor(state: VerdictState, reads: Reads) {
     this.#state = state;
     this.#reads = reads;
   }
@@ -42,7 +48,7 @@ export class ChangeJudge {
   paired(access: RenameAccess): void {
     const { own } = this.#state;
     const { path, to, process, atMs } = access;
-    this.#reads.judge({ kind: 'read', path, process, atMs });
+    this.#reads.look({ kind: 'read', path, process, atMs });
     this.#judgeWrite(access, to);
     if (access.exchange) this.#exchanged(access);
     else if (access.kind === 'hardlink') own.named(to, path);
@@ -72,7 +78,7 @@ export class ChangeJudge {
   #exchanged(access: RenameAccess): void {
     const { own } = this.#state;
     const { path, to, process, atMs } = access;
-    this.#reads.judge({ kind: 'read', path: to, process, atMs });
+    this.#reads.look({ kind: 'read', path: to, process, atMs });
     this.#judgeWrite(access, path);
     own.wrote(path);
     own.wrote(to);
@@ -121,16 +127,13 @@ export class ChangeJudge {
   /** What the action found in its declared TMPDIR, and then changed, is no longer known. */
   #isFree(path: AbsPath): boolean {
     const place = this.#state.locationOf(path);
-    if (place === 'temporary') return !this.#reads.readSet.found(path);
+    if (place === 'temporary') return !this.#reads.found(path);
     return place === 'scratch' || (place === 'kernel' && this.#isOwnKernelFile(path));
   }
 
   /** Another file of the kernel is a setting of the machine, or a device: no hit repeats the write. */
   #isOwnKernelFile(path: AbsPath): boolean {
-    const { report } = this.#state;
-    const name = kernelName(path, undefined, (pid) =>
-      report.processes.some((one) => String(one.pid) === pid),
-    );
+    const name = this.#state.kernelName({ path });
     return name !== undefined && isOwnKernelFile(name);
   }
 

@@ -1,68 +1,45 @@
 // Judges what an action read: file contents, probes of present and absent paths, listings, programs, links.
-// Every read that the declaration does not cover becomes part of the read set.
+// It decides what is told to people. What a hit compares is decided elsewhere (facts.ts).
 import type { RelPath } from '../../core/path.ts';
 import {
   type AbsPath,
   inside,
   isAtOrBelow,
-  isBelow,
   parentFolder,
   readable,
   relativeIn,
 } from '../system/absolute-path.ts';
 import type { PathAccess } from '../trace/access.ts';
 import { AmbientProbes } from './ambient-probes.ts';
-import { type TimedRead, toolComparingTimes } from './file-times.ts';
 import { type Fix, patternOf } from './finding.ts';
-import { kernelName, kernelUse, OTHER_PROCESSES } from './kernel-files.ts';
-import { ReadSet } from './read-set.ts';
-import { StartUpReads } from './start-up-reads.ts';
+import { kernelUse, OTHER_PROCESSES } from './kernel-files.ts';
+import { ASSAY_FOLDER, isExplained } from './omissions.ts';
 import { isHarmlessCache } from './tool-caches.ts';
-import type { VerdictState } from './verdict-state.ts';
+import type { Location, VerdictState } from './verdict-state.ts';
 
 /** Names in a listed folder that are no build inputs. */
-/** Assay's own folder in the workspace. A probe of it means nothing; a read of its contents may. */
-const ASSAY_FOLDER = '.assay';
 const UNSEEN_NAMES = new Set(['.git', ASSAY_FOLDER]);
 
 export class ReadJudge {
   readonly #state: VerdictState;
-  readonly #ownPids: ReadonlySet<string>;
-  readonly readSet: ReadSet;
-  /** Files of the workspace that a tool may compare by mtime. */
-  readonly timed = new Map<AbsPath, TimedRead>();
-  /** The names of the kernel files that the result depends on (kernel-files.ts). */
-  readonly kernelFacts = new Set<string>();
   readonly #ambient: AmbientProbes;
-  readonly #startUps: StartUpReads;
   #made: ReadonlySet<AbsPath> | undefined;
 
   constructor(state: VerdictState) {
     this.#state = state;
-    this.readSet = new ReadSet(state);
     this.#ambient = new AmbientProbes(state);
-    this.#ownPids = new Set(state.report.processes.map(({ pid }) => String(pid)));
-    const { policy, report } = state;
-    this.#startUps = new StartUpReads(policy.startUpReads, report.accesses, (access) =>
-      this.#kernelName(access),
-    );
   }
 
-  judge(access: PathAccess): void {
+  judge(access: PathAccess, place: Location): void {
     const { withheld, path } = access;
     if (withheld) {
       const detail = `without the rights that its file gives it (${withheld})`;
       this.#state.suspect({ kind: 'setuid', access, path, detail });
     }
-    if (this.#isExplained(access) || this.#isToolCache(access)) return;
-    const { declared } = this.#state;
-    switch (this.#state.locationOf(access.path)) {
+    if (isExplained(access, this.#state) || this.#isToolCache(access)) return;
+    switch (place) {
       case 'workspace':
-        this.#inWorkspace(access, relativeIn(declared.workspace, access.path));
-        break;
-      case 'toolchain':
-      case 'temporary':
-        this.#note(access);
+        this.#inWorkspace(access, relativeIn(this.#state.declared.workspace, path));
         break;
       case 'kernel':
         this.#atKernel(access);
@@ -70,19 +47,11 @@ export class ReadJudge {
       case 'elsewhere':
         this.#elsewhere(access);
         break;
+      case 'toolchain':
+      case 'temporary':
       case 'scratch':
         break;
     }
-  }
-
-  /**
-   * Whether the action created or removed the path itself. A recreated folder does not explain what the
-   * earlier one contained.
-   */
-  #isExplained({ kind, path, wanted }: PathAccess): boolean {
-    const { own, declared } = this.#state;
-    const isStale = kind === 'absent' && wanted && declared.wasThereEarlier(path) && !own.wasDeleted(path);
-    return !isStale && (own.isOwn(path) || (kind === 'absent' && own.isRemoved(path)));
   }
 
   /** Caches of tools count only if something was there, and could influence the result. */
@@ -100,33 +69,14 @@ export class ReadJudge {
     const { declared } = this.#state;
     if (declared.isInOutput(access.path)) this.#inOutput(access, path);
     else if (access.kind === 'list') this.#listed(access, path);
-    else if (!isContent(access) && declared.isOnlyAboveOutputs(access.path)) this.#aboveOutput(access);
+    else if (!isContent(access) && declared.isOnlyAboveOutputs(access.path)) return;
     else if (access.kind === 'absent') {
       if (declared.isImplied(access.path) || declared.covers(path)) return;
-      this.readSet.note(access);
       this.#suspectProbe('absent', access, declaring('--optional-input', path));
-    } else if (declared.isInput(path)) {
-      this.#noteTime(access, true);
-    } else if (isContent(access)) {
-      this.#noteTime(access, false);
-      this.readSet.note(access);
-      this.#suspectRead(access, declaring('--input', path));
-    } else if (!declared.isImplied(access.path)) {
-      this.#noteTime(access, false);
-      this.readSet.note(access);
+    } else if (declared.isInput(path)) return;
+    else if (isContent(access)) this.#suspectRead(access, declaring('--input', path));
+    else if (!declared.isImplied(access.path))
       this.#suspectProbe('probe', access, declaring('--input', path));
-    }
-  }
-
-  /** Its existence counts, and is not worth a finding. It changes nothing for mkdir, which makes it or finds it. */
-  #aboveOutput(access: PathAccess): void {
-    if (this.#state.programOf(access) !== 'mkdir') this.readSet.note(access);
-  }
-
-  #noteTime(access: PathAccess, isInput: boolean): void {
-    const { path } = access;
-    const tool = toolComparingTimes(access, this.#state.report.processes[access.process]);
-    if (tool !== undefined && !this.timed.has(path)) this.timed.set(path, { path, tool, isInput });
   }
 
   /**
@@ -186,7 +136,6 @@ export class ReadJudge {
         (declared.growsIn(folder) || !this.#ambient.collects(access))) ||
       (isFirst && isImport) ||
       (unexplained.length === 0 && (looksUp || declared.growsIn(folder)));
-    this.readSet.note(access, excused, isLoader);
     if (excused) return;
     const detail =
       unexplained.length > 0 ? `shows ${someOf(unexplained)}` : 'no pattern covers new files there';
@@ -242,15 +191,14 @@ export class ReadJudge {
 
   #atKernel(access: PathAccess): void {
     const { kind, path } = access;
-    const name = this.#kernelName(access);
+    const name = this.#state.kernelName(access);
     const isOthers = name === undefined || (kind === 'list' && path === '/proc');
     if (isOthers) this.#state.suspect({ kind: 'host', access, path, detail: OTHER_PROCESSES });
-    else if (kind !== 'followed' && !this.#startUps.excuses(access, this.#state.programOf(access), name))
+    else if (
+      kind !== 'followed' &&
+      !this.#state.startUps.excuses(access, this.#state.programOf(access), name)
+    )
       this.#atKernelFile(access, name);
-  }
-
-  #kernelName({ path, asked }: PathAccess): string | undefined {
-    return kernelName(path, asked, (pid) => this.#ownPids.has(pid));
   }
 
   #atKernelFile(access: PathAccess, name: string): void {
@@ -259,7 +207,6 @@ export class ReadJudge {
     const isList = kind === 'list';
     const isUsed = kind === 'read' || isList;
     if (use === 'fact') {
-      this.kernelFacts.add(isList ? `${name}/` : name);
       if (isUsed) this.#state.suspect({ kind, access, path });
     } else if (use !== 'free' && isUsed) this.#state.suspect({ kind: use, access, path });
   }
@@ -267,7 +214,6 @@ export class ReadJudge {
   #elsewhere(access: PathAccess): void {
     const { kind, path } = access;
     if (this.#state.policy.ambientPaths.has(path)) return;
-    this.#noteElsewhere(access);
     if (isContent(access)) {
       this.#suspectRead(access, kind === 'exec' ? { flag: '--tool', value: readable(path) } : undefined);
     } else if (kind === 'list') {
@@ -277,21 +223,6 @@ export class ReadJudge {
       const excused = kind === 'absent' && this.#ambient.excusesAbove(path);
       if (!excused) this.#suspectProbe(kind === 'absent' ? 'absent' : 'probe', access);
     }
-  }
-
-  /** A program that lists a parent of the workspace searches it for a few names. */
-  #noteElsewhere(access: PathAccess): void {
-    const { declared, policy } = this.#state;
-    const looksUp = access.kind === 'list' && policy.folderListers.has(this.#state.toolOf(access));
-    if (!looksUp) this.#note(access);
-    else if (!isBelow(declared.workspace, access.path)) this.readSet.note(access, true);
-    else this.readSet.noteNames(access.path, policy.upwardNames);
-  }
-
-  /** The existence of a parent of something declared says nothing. */
-  #note(access: PathAccess): void {
-    const isThere = access.kind === 'probe' || access.kind === 'entered';
-    if (!isThere || !this.#state.declared.isAboveDeclared(access.path)) this.readSet.note(access);
   }
 
   /** Parents of declared paths, and searches along PATH. */

@@ -1,24 +1,26 @@
-// The read set: what an action read beyond its declaration, such as its toolchain. A result depends on these
-// paths as on its inputs, so a later run must check that they are unchanged.
-//
-// Not included: declared inputs and outputs, the action's own files, kernel files, and parents of declared
-// paths.
+// The read set: the paths that a run depends on beyond its declared inputs, with what the action was shown there.
+// A result depends on them as on its inputs, so a later lookup compares all of them.
 import { parseRelPath } from '../../core/path.ts';
-import { type AbsPath, inside, isAtOrBelow } from '../system/absolute-path.ts';
-import type { PathAccess } from '../trace/access.ts';
+import { Listers } from '../lenses/listers.ts';
+import { type AbsPath, inside, isAtOrBelow, isBelow } from '../system/absolute-path.ts';
+import type { FileStamp, PathAccess } from '../trace/access.ts';
+import type { EntryType, FolderNames } from '../trace/folder-names.ts';
 import { UpwardSearches } from './upward-search.ts';
 import type { VerdictState } from './verdict-state.ts';
+
+/** What a listing showed, without what the action had made there itself. */
+export type Shown = ReadonlyMap<string, EntryType>;
 
 export interface ReadSetEntry {
   readonly path: AbsPath;
   /** The state at the first access. Undefined: the name was only searched in a listing. */
   readonly was: 'there' | 'absent' | undefined;
-  /** The folder was listed. */
-  readonly listed: boolean;
-  /** The declaration or the policy excuses every listing of it. */
-  readonly excused: boolean;
-  /** Only programs that pass over the caches of tools listed it. */
-  readonly withoutCaches: boolean;
+  /** The different listings of the folder. Undefined for one that the tracer could not see. */
+  readonly listings: readonly (Shown | undefined)[];
+  /** The lens that all its listers have (../lenses/lenses.ts). */
+  readonly lens: string;
+  /** The files that were opened: more than one if somebody changed or replaced the file. */
+  readonly stamps: readonly FileStamp[];
   /** The action wrote or deleted it later. */
   readonly changed: boolean;
   /** The workspace, or tool folders, from which a search up to the root came by this path. */
@@ -29,27 +31,46 @@ export interface ReadSetEntry {
 
 interface Found {
   readonly was: ReadSetEntry['was'];
-  listed: boolean;
-  excused: boolean;
-  withoutCaches: boolean;
+  readonly listings: Map<FolderNames | undefined, Shown | undefined>;
+  readonly stamps: FileStamp[];
   byProgram?: true;
 }
 
+/**
+ * esbuild lists every folder up to the root, and looks for these names there. All names of such a folder would
+ * end every hit of another checkout.
+ */
+const ESBUILD_NAMES_ABOVE = [
+  'package.json',
+  'tsconfig.json',
+  'jsconfig.json',
+  'node_modules',
+  '.pnp.cjs',
+  '.pnp.data.json',
+  '.pnp.js',
+  '.pnp.mjs',
+];
+const ESBUILD = 'esbuild-1';
+
 export class ReadSet {
   readonly #state: VerdictState;
+  readonly #listers: Listers;
   readonly #found = new Map<AbsPath, Found>();
+  #created: ReadonlySet<AbsPath> | undefined;
 
   constructor(state: VerdictState) {
     this.#state = state;
+    this.#listers = new Listers(state.report, state.declared);
   }
 
-  note({ kind, path, byProgram }: PathAccess, excused = false, withoutCaches = false): void {
+  note(access: PathAccess): void {
+    const { kind, path, byProgram, names, stamp } = access;
     const found = this.#found.get(path) ?? this.#first(path, kind);
     if (kind === 'list') {
-      found.excused = excused && (found.excused || !found.listed);
-      found.withoutCaches = withoutCaches && (found.withoutCaches || !found.listed);
-      found.listed = true;
+      this.#listers.note(access);
+      if (!found.listings.has(names)) found.listings.set(names, names && this.#shown(path, names));
     }
+    if (stamp) found.stamps.push(stamp);
     if (byProgram) found.byProgram = true;
   }
 
@@ -58,20 +79,26 @@ export class ReadSet {
     return this.#found.get(path)?.was === 'there';
   }
 
-  /** The folder was listed only to check for these names. */
-  noteNames(folder: AbsPath, names: Iterable<string>): void {
-    for (const name of names) {
-      const path = inside(folder, parseRelPath(name));
-      if (!this.#found.has(path))
-        this.#found.set(path, { was: undefined, listed: false, excused: false, withoutCaches: false });
-    }
-  }
-
   #first(path: AbsPath, kind: PathAccess['kind']): Found {
-    const was = kind === 'absent' ? 'absent' : 'there';
-    const found: Found = { was, listed: false, excused: false, withoutCaches: false };
+    const found: Found = { was: kind === 'absent' ? 'absent' : 'there', listings: new Map(), stamps: [] };
     this.#found.set(path, found);
     return found;
+  }
+
+  /**
+   * Without the action's own files. One that another of its processes creates just now may show before that
+   * creation is reported, so everything that it ever creates counts as its own.
+   */
+  #shown(folder: AbsPath, names: FolderNames): Shown {
+    const { own } = this.#state;
+    this.#created ??= createdIn(this.#state);
+    const created = this.#created;
+    const shown = new Map<string, EntryType>();
+    for (const [name, type] of names.entries) {
+      const path = childOf(folder, name);
+      if (!created.has(path) && !own.isOwn(path)) shown.set(name, type);
+    }
+    return shown;
   }
 
   /** A search starts in a folder that the action looked into: most software in a home has no part in it. */
@@ -84,13 +111,43 @@ export class ReadSet {
 
   entries(): ReadSetEntry[] {
     const { own, report, declared } = this.#state;
+    this.#lookForNamesAbove();
     const searches = new UpwardSearches(report.accesses, this.#usedBases());
-    return [...this.#found].flatMap(([path, entry]) => {
+    return [...this.#found].flatMap(([path, { listings, ...found }]) => {
       const changed = own.wasWritten(path) || own.wasDeleted(path);
       /* The name of a temporary file that the action made differs in every run. */
-      if (changed && entry.was === 'absent' && declared.isInTemporary(path)) return [];
-      const searchedFrom = entry.was === undefined ? [declared.workspace] : searches.basesOf(path);
-      return [{ path, ...entry, changed, searchedFrom }];
+      if (changed && found.was === 'absent' && declared.isInTemporary(path)) return [];
+      const searchedFrom = found.was === undefined ? [declared.workspace] : searches.basesOf(path);
+      const lens = listings.size > 0 ? this.#listers.lensFor(path) : '';
+      return [{ path, ...found, listings: [...listings.values()], lens, changed, searchedFrom }];
     });
   }
+
+  /** A folder above the workspace that only esbuild listed becomes a search for a few names. */
+  #lookForNamesAbove(): void {
+    const { workspace } = this.#state.declared;
+    for (const [folder, found] of [...this.#found]) {
+      if (found.listings.size === 0 || !isBelow(workspace, folder)) continue;
+      if (this.#listers.lensFor(folder) !== ESBUILD) continue;
+      found.listings.clear();
+      for (const name of ESBUILD_NAMES_ABOVE) {
+        const path = inside(folder, parseRelPath(name));
+        if (!this.#found.has(path))
+          this.#found.set(path, { was: undefined, listings: new Map(), stamps: [] });
+      }
+    }
+  }
+}
+
+function childOf(folder: AbsPath, name: string): AbsPath {
+  return (folder === '/' ? `/${name}` : `${folder}/${name}`) as AbsPath;
+}
+
+function createdIn({ report }: VerdictState): ReadonlySet<AbsPath> {
+  const created = new Set<AbsPath>();
+  for (const access of report.accesses) {
+    if (access.kind === 'symlink' || (access.kind === 'write' && access.created)) created.add(access.path);
+    else if (access.kind === 'rename' || access.kind === 'hardlink') created.add(access.to);
+  }
+  return created;
 }

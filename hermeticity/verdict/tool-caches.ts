@@ -16,9 +16,6 @@ const NAMES: ReadonlySet<string> = new Set([
   '__pycache__',
 ]);
 
-/** Names that a program which searches for modules or tests passes over in a folder. */
-export const CACHE_NAMES: readonly string[] = [...NAMES].sort();
-
 const IN_NODE_MODULES =
   /(?:^|\/)node_modules\/(?:\.cache|\.vite|\.vite-temp|\.vitest|\.vitest-cache)(?:\/|$)/;
 

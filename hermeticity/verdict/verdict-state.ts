@@ -1,10 +1,12 @@
 // The state that all judges of one verdict share. It holds the report, the declaration, the policy, the
 // action's own files so far, and the suspicions so far.
 import { type AbsPath, absPath, isAtOrBelow, isBelow } from '../system/absolute-path.ts';
-import type { Access, TraceReport } from '../trace/access.ts';
+import type { Access, PathAccess, TraceReport } from '../trace/access.ts';
 import type { Declared } from './declaration.ts';
+import { kernelName } from './kernel-files.ts';
 import { OwnFiles } from './own-files.ts';
 import type { Policy } from './policy.ts';
+import { StartUpReads } from './start-up-reads.ts';
 import type { Suspicion } from './suspicion.ts';
 
 /** Where a path lies, relative to the declaration. */
@@ -18,11 +20,22 @@ export class VerdictState {
   readonly policy: Policy;
   readonly own = new OwnFiles();
   readonly suspicions: Suspicion[] = [];
+  readonly startUps: StartUpReads;
+  readonly #ownPids: ReadonlySet<string>;
 
   constructor(report: TraceReport, declared: Declared, policy: Policy) {
     this.report = report;
     this.declared = declared;
     this.policy = policy;
+    this.#ownPids = new Set(report.processes.map(({ pid }) => String(pid)));
+    this.startUps = new StartUpReads(policy.startUpReads, report.accesses, (access) =>
+      this.kernelName(access),
+    );
+  }
+
+  /** The name of a kernel file on every machine; undefined for a file of a process that is not the action's. */
+  kernelName({ path, asked }: Pick<PathAccess, 'path' | 'asked'>): string | undefined {
+    return kernelName(path, asked, (pid) => this.#ownPids.has(pid));
   }
 
   suspect(suspicion: Suspicion): void {

@@ -1,9 +1,11 @@
-// The verdict: accesses × declaration × policy → findings. A pure function. It replays the accesses in order,
-// tracks the files that the action created itself, and checks every other access against the declaration.
+// The verdict: accesses × declaration × policy → findings and facts. A pure function. It replays the accesses in order
+// and tracks the files that the action created itself.
+// Findings (what to tell) and facts (what a hit compares) are two outputs of one pass; neither depends on the other.
 import { type AbsPath, displayPath, readable } from '../system/absolute-path.ts';
-import type { Access, TraceReport } from '../trace/access.ts';
+import type { Access, PathAccess, TraceReport } from '../trace/access.ts';
 import { type Declaration, Declared } from './declaration.ts';
-import type { TimedRead } from './file-times.ts';
+import { Facts } from './facts.ts';
+import { type TimedRead, TimedReads } from './file-times.ts';
 import type { Finding } from './finding.ts';
 import { ChangeJudge } from './judge-changes.ts';
 import { QuestionJudge } from './judge-questions.ts';
@@ -22,8 +24,10 @@ export interface Verdict {
   readonly complete: boolean;
   /** In order of first occurrence. */
   readonly findings: readonly Finding[];
-  /** What the result depends on beyond the declared inputs: the toolchain and undeclared reads. */
+  /** The facts: what the result depends on beyond the declared inputs. */
   readonly readSet: readonly ReadSetEntry[];
+  /** Files that a pattern covers, that came after the key was made, and that the action used. */
+  readonly unkeyed: ReadonlySet<AbsPath>;
   /** The kernel files that the result depends on, by the names of kernel-files.ts. */
   readonly kernelFacts: ReadonlySet<string>;
   /** The properties of the machine that the action asked for, by the names of client/path-sets/machine.ts. */
@@ -48,11 +52,19 @@ export function judge(
   policy: Policy = DEFAULT_POLICY,
 ): Verdict {
   const state = new VerdictState(report, new Declared(declaration), policy);
-  const reads = new ReadJudge(state);
-  const changes = new ChangeJudge(state, reads);
+  const judgement = new ReadJudge(state);
+  const facts = new Facts(state);
+  const timed = new TimedReads(state);
+  const look = (access: PathAccess) => {
+    const place = state.locationOf(access.path);
+    facts.note(access, place);
+    timed.note(access, place);
+    judgement.judge(access, place);
+  };
+  const changes = new ChangeJudge(state, { look, found: (path) => facts.readSet.found(path) });
   const sockets = new SocketJudge(state);
   const questions = new QuestionJudge(state);
-  for (const access of report.accesses) judgeAccess(access, reads, changes, sockets, questions);
+  for (const access of report.accesses) judgeAccess(access, look, changes, sockets, questions);
   changes.suspectEscapes();
   questions.end();
   const findings = [
@@ -63,12 +75,13 @@ export function judge(
     hermetic: report.complete && findings.length === 0,
     complete: report.complete,
     findings,
-    readSet: reads.readSet.entries(),
-    kernelFacts: reads.kernelFacts,
+    readSet: facts.readSet.entries(),
+    unkeyed: facts.unkeyed,
+    kernelFacts: facts.kernelFiles,
     machineFacts: questions.facts,
     searchesAddresses: questions.searchesAddresses,
     libraries: librariesIn(report.accesses),
-    timedReads: [...reads.timed.values()],
+    timedReads: timed.all,
     written: state.own.written,
     usesNativeCpu: usesNativeCpu(report, declaration),
   };
@@ -76,7 +89,7 @@ export function judge(
 
 function judgeAccess(
   access: Access,
-  looks: ReadJudge,
+  look: (access: PathAccess) => void,
   changes: ChangeJudge,
   sockets: SocketJudge,
   questions: QuestionJudge,
@@ -108,7 +121,7 @@ function judgeAccess(
       questions.asked(access);
       break;
     default:
-      looks.judge(access);
+      look(access);
   }
 }
 

@@ -1,0 +1,47 @@
+// Collects the facts of a run: every path that the action read, probed, missed, listed or followed, with what it was
+// shown. omissions.ts is the one table of exceptions.
+// Guaranteed: nothing that is told or not told to people changes a fact.
+import { relativeIn } from '../system/absolute-path.ts';
+import type { PathAccess } from '../trace/access.ts';
+import { kernelUse } from './kernel-files.ts';
+import { OMISSIONS } from './omissions.ts';
+import { ReadSet } from './read-set.ts';
+import type { Location, VerdictState } from './verdict-state.ts';
+
+export class Facts {
+  readonly #state: VerdictState;
+  readonly readSet: ReadSet;
+  /** The names of the kernel files that the result depends on (kernel-files.ts). */
+  readonly kernelFiles = new Set<string>();
+  /** Files that the declaration covers, that the action used, and that the key does not have. */
+  readonly unkeyed = new Set<PathAccess['path']>();
+
+  constructor(state: VerdictState) {
+    this.#state = state;
+    this.readSet = new ReadSet(state);
+  }
+
+  note(access: PathAccess, place: Location): void {
+    if (place === 'kernel') this.#noteKernelFile(access);
+    else if (!OMISSIONS.some(({ applies }) => applies(access, place, this.#state))) {
+      this.readSet.note(access);
+      if (this.#isUnkeyed(access)) this.unkeyed.add(access.path);
+    }
+  }
+
+  #noteKernelFile(access: PathAccess): void {
+    const name = this.#state.kernelName(access);
+    if (name === undefined || access.kind === 'followed') return;
+    if (kernelUse(name, access.kind === 'read') !== 'fact') return;
+    if (!this.#state.startUps.excuses(access, this.#state.programOf(access), name))
+      this.kernelFiles.add(access.kind === 'list' ? `${name}/` : name);
+  }
+
+  /** A file that came after the key was made, and was used. */
+  #isUnkeyed({ kind, path }: PathAccess): boolean {
+    if (kind !== 'read' && kind !== 'exec' && kind !== 'followed') return false;
+    const { declared } = this.#state;
+    const relative = relativeIn(declared.workspace, path);
+    return relative !== undefined && declared.covers(relative) && !declared.isPresentInput(relative);
+  }
+}

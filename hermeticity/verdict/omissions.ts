@@ -1,0 +1,126 @@
+// The one table of accesses that are no facts. Everything else that a watched command read, probed, missed, listed or
+// followed is a fact, and every later hit compares it.
+//
+// An entry needs one of three reasons. `implied`: other facts, the key, or the way in which every action is started
+// already say it. `lens`: the program can't act on it. `start-up`: a runtime reads it for itself at its start; such an
+// entry proves nothing, so docs/MACHINES.md lists each with what finds a dependence on it.
+// What is told to people plays no part here (judge-reads.ts).
+import { relativeIn } from '../system/absolute-path.ts';
+import type { PathAccess } from '../trace/access.ts';
+import { isHarmlessCache } from './tool-caches.ts';
+import type { Location, VerdictState } from './verdict-state.ts';
+
+export interface Omission {
+  readonly name: string;
+  readonly reason: 'implied' | 'lens' | 'start-up';
+  readonly why: string;
+  readonly applies: (access: PathAccess, place: Location, state: VerdictState) => boolean;
+}
+
+/** Assay's own folder in the workspace. */
+export const ASSAY_FOLDER = '.assay';
+
+const PYTHON = /^python[\d.]*$/;
+const COMPILED_MODULES = /\/__pycache__(?:\/|$)/;
+
+export const OMISSIONS: readonly Omission[] = [
+  {
+    name: 'own files',
+    reason: 'implied',
+    why: 'The action created or removed the path itself, so every run of it finds the same.',
+    applies: (access, _, state) => isExplained(access, state),
+  },
+  {
+    name: 'outputs',
+    reason: 'implied',
+    why: 'Earlier outputs are set aside before the command starts, so every run finds none.',
+    applies: ({ path }, _, { declared }) => declared.isInOutput(path),
+  },
+  {
+    name: 'scratch folders',
+    reason: 'implied',
+    why: 'HOME and TMPDIR of an action are new and empty in every run.',
+    applies: ({ path }, _, { declared }) => declared.isInScratch(path),
+  },
+  {
+    name: 'declared inputs',
+    reason: 'implied',
+    why: 'The key has the content, the kind and the executable bit of each. A listing shows more than the inputs.',
+    applies: ({ kind, path }, _, { declared }) => {
+      if (kind === 'list' || kind === 'absent') return false;
+      const relative = relativeIn(declared.workspace, path);
+      return relative !== undefined && declared.isPresentInput(relative);
+    },
+  },
+  {
+    name: 'folders of inputs',
+    reason: 'implied',
+    why: 'The key has what lies in the folder, and a link in its place as a link.',
+    applies: ({ kind, path }, place, { declared }) =>
+      place === 'workspace' && isExistence(kind) && declared.isAboveInput(path),
+  },
+  {
+    name: 'folders around the action',
+    reason: 'implied',
+    why: 'The workspace, the tools and the scratch folders are there, so are the folders above them.',
+    applies: ({ kind, path }, _, { declared }) => isExistence(kind) && declared.isAroundAction(path),
+  },
+  {
+    name: 'Assay’s folder',
+    reason: 'implied',
+    why: 'Assay makes and removes it while anything runs. A file in it that was read counts.',
+    applies: ({ kind, path }, _, { declared }) => {
+      const relative = relativeIn(declared.workspace, path) ?? '';
+      const isInside = relative === ASSAY_FOLDER || relative.startsWith(`${ASSAY_FOLDER}/`);
+      return isInside && (isExistence(kind) || kind === 'absent' || kind === 'list');
+    },
+  },
+  {
+    name: 'mkdir of the folders of outputs',
+    reason: 'lens',
+    why: 'mkdir makes the folder, or finds it: both are what the command wants.',
+    applies: (access, _, state) =>
+      (isExistence(access.kind) || access.kind === 'absent') &&
+      state.programOf(access) === 'mkdir' &&
+      state.declared.isOnlyAboveOutputs(access.path),
+  },
+  {
+    name: 'no compiled modules',
+    reason: 'lens',
+    why: 'Python compiles a module again where it finds no compiled one. An existing one that was read counts.',
+    applies: (access, place, state) =>
+      access.kind === 'absent' &&
+      place === 'workspace' &&
+      PYTHON.test(state.programOf(access)) &&
+      COMPILED_MODULES.test(access.path),
+  },
+  {
+    name: 'order of tests',
+    reason: 'lens',
+    why: 'vitest decides by it only which test file runs first.',
+    applies: ({ path }, _, { declared }) => {
+      const relative = relativeIn(declared.workspace, path);
+      return relative !== undefined && declared.isInToolCache(path) && isHarmlessCache(relative);
+    },
+  },
+  {
+    name: 'records of Java',
+    reason: 'start-up',
+    why: 'Every Java process writes its counters there, and nothing else reads them.',
+    applies: ({ path }, _, { policy }) => policy.runtimeRecords.some((records) => records.test(path)),
+  },
+];
+
+/**
+ * Whether the action created or removed the path itself. A recreated folder does not explain what the
+ * earlier one contained.
+ */
+export function isExplained({ kind, path, wanted }: PathAccess, { own, declared }: VerdictState): boolean {
+  const isStale = kind === 'absent' && wanted && declared.wasThereEarlier(path) && !own.wasDeleted(path);
+  return !isStale && (own.isOwn(path) || (kind === 'absent' && own.isRemoved(path)));
+}
+
+/** Whether the access tells only that something is there. */
+function isExistence(kind: PathAccess['kind']): boolean {
+  return kind === 'probe' || kind === 'entered';
+}

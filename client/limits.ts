@@ -234,6 +234,8 @@ export const OBSERVED = {
   comparedResults: 8,
   /** How many names may differ between two path sets that become one by patterns. */
   varyingNames: 100,
+  /** A folder of the workspace with more names is recorded without them: a miss then names only the folder. */
+  shownNames: 100,
   /** Findings in one result. */
   findings: 100,
   /** How many files outside its outputs an action may leave: each hit checks all of them. */

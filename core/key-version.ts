@@ -2,4 +2,4 @@
 // encoder.
 
 /** Change it whenever the same declaration gets another key. test/vectors has keys of each version. */
-export const KEY_VERSION = 'assay-key-1';
+export const KEY_VERSION = 'assay-key-2';

@@ -52,10 +52,10 @@ export interface RunRequest {
   /** Reads observed in earlier runs count as declared. */
   readonly observed: boolean;
   /**
-   * For a step with observed inputs: outputs of other steps that it does not depend on. Reading one is a
-   * finding.
+   * For a step of a graph: outputs of steps that it does not depend on. A step sees the checkout and the
+   * outputs of its dependencies, so these may appear beside it at any time. Reading one is a finding.
    */
-  readonly unordered?: readonly RelPath[];
+  unordered?(): readonly RelPath[];
   /** The workspace is Bazel's layout of the inputs, not a checkout. */
   readonly layout?: 'bazel';
   /** Run in a sandbox that hides everything undeclared. */

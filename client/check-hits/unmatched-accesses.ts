@@ -13,6 +13,7 @@ import {
 import type { Access, PathAccess } from '../../hermeticity/trace/access.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
 import { realPathOf } from '../files/real-path.ts';
+import { ASSAY_FOLDER } from '../path-sets/listings.ts';
 import { LOADER_CACHE_FILE } from '../path-sets/loader-cache.ts';
 import {
   folderOfPattern,
@@ -22,7 +23,7 @@ import {
   rootOfPattern,
 } from '../path-sets/name-patterns.ts';
 import { isAbove, type RootedPath, Roots } from '../path-sets/roots.ts';
-import { ABSENT, ASSAY_FOLDER } from '../path-sets/states.ts';
+import { ABSENT } from '../path-sets/states.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Watched } from '../trace/trace.ts';
 

@@ -51,7 +51,7 @@ export function requestOf(
       hermetic: step.hermetic,
       keepUnproven: step.keepUnproven,
       observed: step.observed,
-      ...(step.observed && { unordered: outputsOfOthers(step, workspace.steps) }),
+      unordered: () => outputsOfOthers(step, workspace.steps),
       sandbox: step.sandbox,
       state: step.state,
       ...(step.checkpoint && { checkpoint: step.checkpoint }),

@@ -1,8 +1,7 @@
 // Explains why no path set of a key leads to a result any more: names the first fact whose state differs.
 import type { Hash } from '../../core/digest.ts';
-import type { PathSet, StateOf } from '../../core/path-set.ts';
+import type { ObservedPath, PathSet, StateOf } from '../../core/path-set.ts';
 import { slots } from './path-sets.ts';
-import type { Roots } from './roots.ts';
 import type { States } from './states.ts';
 import type { PathSetStorage } from './storage.ts';
 
@@ -17,13 +16,13 @@ export async function firstDifference(
     if (!set) break;
     sets.push(set);
   }
-  return closestDifference(sets, states.roots, states.of);
+  return closestDifference(sets, states, states.of);
 }
 
 /** Compares with the path set that has the fewest differences. Undefined if there is no difference. */
 export function closestDifference(
   sets: readonly PathSet[],
-  roots: Pick<Roots, 'shown'>,
+  states: Pick<States, 'roots' | 'shownNow'>,
   stateOf: StateOf,
 ): string | undefined {
   const differing = sets.map((set) => set.filter((seen) => stateOf(seen) !== seen.state));
@@ -32,8 +31,33 @@ export function closestDifference(
   const [first, ...more] = closest.toSorted((a, b) => Number(a.note === '') - Number(b.note === ''));
   if (!first) return undefined;
   const note = first.note === '' ? '' : `, ${first.note}`;
-  const what = `${roots.shown(first)} ${words(first.state, stateOf(first))}${note}`;
+  const name = states.roots.shown(first);
+  const what = `${listed(first, name, states) ?? `${name} ${words(first.state, stateOf(first))}`}${note}`;
   return more.length === 0 ? what : `${what} (and ${more.length} more)`;
+}
+
+/** The first name of a folder that came, went or became something else. */
+function listed(
+  seen: ObservedPath,
+  folder: string,
+  { shownNow }: Pick<States, 'shownNow'>,
+): string | undefined {
+  const now = seen.shown.length > 0 ? shownNow(seen) : undefined;
+  if (!now) return undefined;
+  const [before, after] = [byName(seen.shown), byName(now)];
+  for (const [name, type] of [...after, ...before]) {
+    if (before.get(name) === after.get(name)) continue;
+    const path = folder === '.' ? name : `${folder}/${name}`;
+    if (!before.has(name)) return `${path} was not there before`;
+    return after.has(name) ? `${path} is ${TYPES[type] ?? 'something else'} now` : `${path} is gone`;
+  }
+  return undefined;
+}
+
+const TYPES: Readonly<Record<string, string>> = { f: 'a file', d: 'a folder', l: 'a link' };
+
+function byName(lines: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(lines.map((line) => [line.slice(line.indexOf(' ') + 1), line.slice(0, line.indexOf(' '))]));
 }
 
 function words(before: string, now: string): string {

@@ -9,6 +9,7 @@
 // A declared input counts as a source, unless it is a compiled file that only a wildcard names and git does
 // not track.
 // With observed inputs a file counts as a source unless it is compiled or ignored, and not tracked by git.
+// An undeclared file counts as a source only if git tracks it.
 // A generated text file that is not ignored is mistaken for a source.
 import { lstatSync } from 'node:fs';
 import { childOf, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
@@ -29,8 +30,7 @@ export function timeRefusal(request: Request, reads: readonly TimedRead[]): stri
   for (const { path: at, tool, isInput } of reads) {
     const path = relativeIn(absPath(workspace), at);
     if (path === undefined || !isFile(workspace, path) || isInstalled(workspace, path)) continue;
-    if (isInput ? isDeclaredSource(path, request) : request.observed && isSource(path, workspace, ignored))
-      continue;
+    if (isInput ? isDeclaredSource(path, request) : isSource(path, request, ignored)) continue;
     return `${tool} goes by file times and looked at ${readable(path)}, which an earlier run or a person left there; ${remedyFor(tool)}`;
   }
   return undefined;
@@ -44,8 +44,9 @@ function isDeclaredSource(path: RelPath, { workspace, inputs }: Request): boolea
   return isNamed || !isInRepository(workspace) || isTracked(workspace, path) !== false;
 }
 
-function isSource(path: RelPath, workspace: string, ignored: IgnoredPaths): boolean {
-  return !(COMPILED.test(path) || ignored.hides(path, false)) || isTracked(workspace, path) === true;
+function isSource(path: RelPath, { workspace, observed }: Request, ignored: IgnoredPaths): boolean {
+  const looksLikeSource = observed && !COMPILED.test(path) && !ignored.hides(path, false);
+  return looksLikeSource || isTracked(workspace, path) === true;
 }
 
 function remedyFor(tool: string): string {

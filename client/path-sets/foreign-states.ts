@@ -120,9 +120,9 @@ export class ForeignStates {
     const { roots, privatePaths } = this.#states;
     const real = privatePaths.realPath(path) ?? path;
     if (isKernelPath(path) || isKernelPath(real)) return false;
-    if (isAbove(seen.root) || isInstalled(real) || isAbsence(seen)) return true;
+    if (isAbove(seen.root) || isInstalled(real) || isAbsence(seen) || isPlainFolder(seen)) return true;
     if (roots.homes.around(real) !== undefined) {
-      if (isPlainFolder(seen) || privatePaths.softwareAround(real) !== undefined) return true;
+      if (privatePaths.softwareAround(real) !== undefined) return true;
       if (privatePaths.isUsers(real)) return false;
     }
     if (roots.isOwn(real)) return true;

@@ -1,13 +1,13 @@
 // Builds the path set of a run: each path that the action read, and each other fact, with its state.
-// Throws if anything but the action itself changed such a path while it ran.
+// Throws if anything but the action itself changed a file that it read, or a path that it looked for, while it ran.
+// The state of a listing is what the command was shown. Two listings that show different names are a reason to throw.
 //
 // Files that the action left in the workspace and no output names go into the set too. A hit does not create
 // them, so there is no hit unless they are as the run left them.
-// The set is short, because each hit checks all of it: a missing folder stands for everything missing below
-// it, and a folder is omitted if the set has an existing path below it.
+// A missing folder stands for everything missing below it.
 import { lstatSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
-import { childOf, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
+import { parseRelPath, type RelPath } from '../../core/path.ts';
 import {
   LOADER_CACHE,
   MACHINE,
@@ -27,8 +27,9 @@ import {
   relativeIn,
   toBytes,
 } from '../../hermeticity/system/absolute-path.ts';
-import type { ReadSetEntry } from '../../hermeticity/verdict/read-set.ts';
-import { CACHE_NAMES, isInToolCache } from '../../hermeticity/verdict/tool-caches.ts';
+import type { FileStamp } from '../../hermeticity/trace/access.ts';
+import type { ReadSetEntry, Shown } from '../../hermeticity/verdict/read-set.ts';
+import { isInToolCache } from '../../hermeticity/verdict/tool-caches.ts';
 import type { Verdict } from '../../hermeticity/verdict/verdict.ts';
 import type { ScratchFolders } from '../action/environment.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
@@ -37,9 +38,11 @@ import { wasUntouched } from '../files/settled.ts';
 import { OBSERVED } from '../limits.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { kernelFileState, UNKNOWN } from './kernel-files.ts';
+import { ASSAY_FOLDER, type Listing, pathIn } from './listings.ts';
 import { LOADER_CACHE_FILE, loaderCache, RENAMED } from './loader-cache.ts';
 import { isInstalled, isKernelPath, type RootedPath, WORKSPACE } from './roots.ts';
-import { ABSENT, ASSAY_FOLDER, type States } from './states.ts';
+import { ABSENT, type States } from './states.ts';
+import { UnorderedOutputs } from './unordered-outputs.ts';
 
 /**
  * Throws ASSAY_INPUT_CHANGED if a path changed while the action ran, ASSAY_OUTPUT_UNFIT if it left too many
@@ -47,11 +50,12 @@ import { ABSENT, ASSAY_FOLDER, type States } from './states.ts';
  */
 export function gatherPathSet(
   action: Pick<KeyedAction, 'request' | 'tools'>,
-  { readSet, written, findings, kernelFacts, libraries }: Gathered,
+  { readSet, unkeyed, written, findings, kernelFacts, libraries }: Gathered,
   folders: ScratchFolders,
   states: States,
   facts: readonly Fact[] = [],
 ): PathSet {
+  for (const path of unkeyed) throw changed(path, 'appeared');
   const gathering = new Gathering(action, written, folders, states);
   for (const entry of readSet) gathering.add(entry);
   if (findings.some(({ kind }) => kind === 'write')) gathering.addLeft();
@@ -60,7 +64,7 @@ export function gatherPathSet(
   return gathering.end(facts);
 }
 
-type Gathered = Pick<Verdict, 'readSet' | 'written' | 'findings' | 'kernelFacts' | 'libraries'>;
+type Gathered = Pick<Verdict, 'readSet' | 'unkeyed' | 'written' | 'findings' | 'kernelFacts' | 'libraries'>;
 
 /** A fact that is no path. Its state is taken now. */
 export interface Fact extends Pick<ObservedPath, 'path' | 'note'> {
@@ -72,7 +76,7 @@ interface Found extends Omit<ObservedPath, 'root' | 'path'> {
 }
 
 class Gathering {
-  readonly #observed: boolean;
+  readonly #unordered: UnorderedOutputs;
   readonly #written: ReadonlySet<AbsPath>;
   readonly #folders: ScratchFolders;
   readonly #states: States;
@@ -90,7 +94,7 @@ class Gathering {
     folders: ScratchFolders,
     states: States,
   ) {
-    this.#observed = request.observed;
+    this.#unordered = new UnorderedOutputs(request);
     this.#written = written;
     this.#folders = folders;
     this.#states = states;
@@ -104,6 +108,8 @@ class Gathering {
   }
 
   add(entry: ReadSetEntry): void {
+    // A cache that was set aside is back by now. The command did not find it.
+    if (this.#states.hides(entry.path)) return;
     const isScratch = isAtOrBelow(entry.path, absPath(this.#folders.root));
     if (isLoaderCache(entry)) this.#addLoaderCache(entry);
     else if (!isScratch && !this.#ownFiles.has(entry.path)) this.#add(entry);
@@ -137,11 +143,10 @@ class Gathering {
         'ASSAY_OUTPUT_UNFIT',
         `it left ${left.length} files and folders that no output names`,
       );
-    for (const path of left) this.#keep({ path, searchedFrom: [] }, false);
+    for (const path of left) this.#keep({ path, searchedFrom: [] });
   }
 
   end(facts: readonly Fact[]): PathSet {
-    this.#dropImpliedFolders();
     const rooted = [...this.#found].flatMap(([path, seen]) => this.#rooted(path, seen));
     for (const fact of [...this.#facts, ...facts]) {
       const seen = { ...MISSING, ...fact };
@@ -153,25 +158,58 @@ class Gathering {
   }
 
   #add(entry: ReadSetEntry): void {
-    const names = entry.listed && (this.#observed || !entry.excused);
-    const stats = statsAt(entry.path);
-    if (entry.was === 'there' && entry.changed && !stats?.isDirectory() && this.#isUndeclared(entry.path))
+    const { path, was, listings } = entry;
+    const stats = statsAt(path);
+    const isFolder = stats?.isDirectory() === true;
+    if (was === 'there' && entry.changed && !isFolder && this.#isUndeclared(path))
       throw new AssayError(
         'ASSAY_INPUT_CHANGED',
-        `it read ${readable(entry.path)} and then changed it: the earlier content is not known any more`,
+        `it read ${readable(path)} and then changed it: the earlier content is not known any more`,
       );
-    if (entry.was === 'absent') this.#addAbsent(entry, stats);
-    else if (entry.was === undefined) this.#keep(entry, false);
-    else if (!entry.changed || names) {
-      if (!stats) throw changed(entry.path, 'went away');
-      if (names && stats.isDirectory()) this.#checkNames(entry.path, stats);
-      else if (!stats.isDirectory()) this.#checkUntouched(entry.path, stats);
-      this.#keep(entry, names, entry.withoutCaches ? CACHE_NAMES : [], stats);
+    if (was === 'absent') this.#addAbsent(entry, stats);
+    else if (was === undefined) this.#keep(entry);
+    else if (listings.length > 0) this.#addListing(entry);
+    else if (!entry.changed || isFolder) {
+      if (!stats) throw changed(path, 'went away');
+      if (!isFolder) this.#checkUntouched(entry, stats);
+      this.#keep(entry, stats);
     }
   }
 
+  /** The folder may be gone by now: what counts is what it showed. */
+  #addListing({ path, listings, lens, searchedFrom }: ReadSetEntry): void {
+    const [first, ...later] = listings;
+    if (!first) throw new AssayError('ASSAY_INPUT_CHANGED', `what ${readable(path)} showed is not known`);
+    const own = this.#ownNamesIn(path);
+    const counts = (shown: Shown, without: readonly string[]) =>
+      this.#states.listings.state(path, shown, { without, lens });
+    for (const shown of later) {
+      if (shown && counts(shown, own) === counts(first, own)) continue;
+      const name = shown && differingName(first, shown);
+      const what = name === undefined ? path : pathIn(path, name);
+      throw changed(what, 'came, went or became something else');
+    }
+    const without = [...new Set([...own, ...this.#unordered.absentIn(path, first)])].sort();
+    const state = counts(first, without);
+    const shown = this.#namesToShow(path, first, { without, lens });
+    this.#found.set(path, { ...MISSING, names: true, state, without, lens, shown, searchedFrom });
+    for (const name of first.keys()) {
+      const cache = pathIn(path, name);
+      if (!this.#states.listings.isToolCache(path, name) || this.#found.has(cache)) continue;
+      this.#keep({ path: cache, searchedFrom: [] });
+    }
+  }
+
+  /** A later miss then names what came or went. */
+  #namesToShow(path: AbsPath, first: Shown, listing: Listing): readonly string[] {
+    if (!isAtOrBelow(path, this.#workspace) || first.size > OBSERVED.shownNames) return [];
+    return this.#states.listings.counted(path, first, listing) ?? [];
+  }
+
   #addAbsent({ path, changed: isOwn, searchedFrom }: ReadSetEntry, stats: Stats | undefined): void {
-    if (!stats) this.#addMissing(topmostAbsent(path), searchedFrom);
+    const counted = this.#unordered.countedAbsence(path, stats ? path : topmostAbsent(path));
+    if (counted === undefined) return;
+    if (!stats) this.#addMissing(counted, searchedFrom);
     else if (isOwn) this.#found.set(path, { ...MISSING, left: this.#states.at(path), searchedFrom });
     else throw changed(path, 'appeared');
   }
@@ -202,49 +240,21 @@ class Gathering {
     return relative !== undefined && isInToolCache(relative, has);
   }
 
-  #keep(
-    { path, searchedFrom }: Pick<ReadSetEntry, 'path' | 'searchedFrom'>,
-    names: boolean,
-    passedOver: readonly string[] = [],
-    stats?: Stats,
-  ): void {
-    const without = names ? [...new Set([...this.#ownNamesIn(path), ...passedOver])].sort() : [];
-    const state = this.#states.at(path, names ? without : undefined, stats);
-    this.#found.set(path, { names, state, left: '', without, note: '', searchedFrom });
+  #keep({ path, searchedFrom }: Pick<ReadSetEntry, 'path' | 'searchedFrom'>, stats?: Stats): void {
+    const state = this.#states.at(path, stats);
+    this.#found.set(path, { ...MISSING, state, searchedFrom });
   }
 
-  #checkUntouched(path: AbsPath, stats: Stats): void {
-    if (!wasUntouched(stats, this.#folders.madeAtMs)) throw changed(path, 'changed');
-  }
-
-  /** A folder's mtime changes also through the action's own files: then each other entry is checked. */
-  #checkNames(folder: AbsPath, stats: Stats): void {
-    if (wasUntouched(stats, this.#folders.madeAtMs)) return;
-    for (const name of this.#states.names(folder, this.#ownNamesIn(folder))) {
-      const path = inside(folder, childOf(ROOT, name));
-      const entry = statsAt(path);
-      if (entry && !entry.isDirectory()) this.#checkUntouched(path, entry);
-    }
+  /** Neither the file that is there now, nor another one that stood in its place for a while, was changed. */
+  #checkUntouched({ path, stamps }: Pick<ReadSetEntry, 'path' | 'stamps'>, stats: Stats): void {
+    const isSame = stamps.every((stamp) => isStampOf(stats, stamp));
+    if (!isSame || !wasUntouched(stats, this.#folders.madeAtMs)) throw changed(path, 'changed');
   }
 
   /** Without names that it removed again: such a name is often another one in every run. */
   #ownNamesIn(folder: AbsPath): string[] {
     const names = [...this.#written].filter((path) => parentFolder(path) === folder && statsAt(path));
     return names.map((path) => path.slice(path.lastIndexOf('/') + 1)).sort();
-  }
-
-  #dropImpliedFolders(): void {
-    const implied = new Set<AbsPath>();
-    for (const [path, { state }] of this.#found) {
-      if (state === ABSENT) continue;
-      for (const folder of foldersAbove(path)) {
-        if (implied.has(folder)) break;
-        implied.add(folder);
-      }
-    }
-    for (const [path, { state }] of this.#found) {
-      if (state === 'folder' && implied.has(path)) this.#found.delete(path);
-    }
   }
 
   /**
@@ -275,10 +285,27 @@ class Gathering {
   }
 }
 
-const MISSING = { names: false, state: ABSENT, left: '', without: [], note: '' } as const;
+const MISSING = {
+  names: false,
+  state: ABSENT,
+  left: '',
+  without: [],
+  lens: '',
+  shown: [],
+  note: '',
+} as const;
 
 function isMissing({ state, left }: Pick<ObservedPath, 'state' | 'left'>): boolean {
   return state === ABSENT && left === '';
+}
+
+/** The tracer tells microseconds, Node's stats a double in milliseconds. */
+function isStampOf({ ino, ctimeMs }: Stats, { inode, changedAtMs }: FileStamp): boolean {
+  return ino === inode && Math.abs(ctimeMs - changedAtMs) < 0.002;
+}
+
+function differingName(one: Shown, other: Shown): string | undefined {
+  return [...one, ...other].find(([name]) => one.get(name) !== other.get(name))?.[0];
 }
 
 function topmostAbsent(path: AbsPath): AbsPath {

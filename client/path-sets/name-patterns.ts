@@ -109,6 +109,8 @@ function patternOf(one: ObservedPath, other: ObservedPath): ObservedPath | undef
     state: 'absent',
     left: '',
     without: [],
+    lens: '',
+    shown: [],
     note: '',
   };
 }
@@ -143,6 +145,6 @@ function plainRoot(root: string): string {
   return isPattern(root) ? rootOfPattern(root) : root;
 }
 
-function nameOf({ root, path, names, left, without }: ObservedPath): string {
-  return JSON.stringify([root, path, names, left, without]);
+function nameOf({ root, path, names, left, without, lens }: ObservedPath): string {
+  return JSON.stringify([root, path, names, left, without, lens]);
 }

@@ -8,21 +8,21 @@
 // For a property of the machine (machine.ts, kernel-files.ts): value HASH | names HASH | folder | absent | unreadable | unknown.
 // For a library in the loader's cache (loader-cache.ts): value HASH | absent | unknown.
 import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
-import { digestOf } from '../../core/digest.ts';
 import { AssayError, isSystemError } from '../../core/errors.ts';
-import { childOf, nameFromBytes, parentOf, type RelPath, ROOT } from '../../core/path.ts';
+import { nameFromBytes, type RelPath } from '../../core/path.ts';
 import { LOADER_CACHE, MACHINE, type ObservedPath, type PathSet } from '../../core/path-set.ts';
 import {
   type AbsPath,
   absPath,
-  inside,
   isAtOrBelow,
   relativeIn,
   toBytes,
 } from '../../hermeticity/system/absolute-path.ts';
+import { namesNow } from '../../hermeticity/trace/folder-names.ts';
 import { OwnedCaches } from '../action/owned-caches.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { isTracked } from '../inputs/git-tracked.ts';
+import { type Listing, Listings } from './listings.ts';
 import { LOADER_CACHE_FILE, type LoaderCache, loaderCache } from './loader-cache.ts';
 import { isSteady, Machine } from './machine.ts';
 import { folderOfPattern, isPattern, matches, nameOfPattern, rootOfPattern } from './name-patterns.ts';
@@ -33,16 +33,13 @@ import type { SystemFileMemo } from './system-file-memo.ts';
 export const ABSENT = 'absent';
 const UNREADABLE = 'unreadable';
 
-/** Assay's folder in a workspace; it exists while Assay restores or runs something. */
-export const ASSAY_FOLDER = '.assay';
-
 export class States {
   readonly roots: Roots;
   readonly machine: Machine;
   #privatePaths: PrivatePaths | undefined;
   readonly #digests: FileDigests;
-  readonly #outputs: ReadonlySet<AbsPath>;
-
+  /** What counts of the names in a folder. */
+  readonly listings: Listings;
   readonly #workspace: AbsPath;
   readonly #caches: OwnedCaches;
   readonly #tracked = new Map<RelPath, boolean>();
@@ -58,9 +55,7 @@ export class States {
     this.roots = new Roots(action, systemFiles);
     this.machine = new Machine(action.request.workspace, () => this.roots.sourceTrees());
     this.#digests = digests;
-    this.#outputs = new Set(
-      outputsAndFoldersAbove(action.request.outputs, absPath(action.request.workspace)),
-    );
+    this.listings = new Listings(action.request, (path) => this.hides(path));
   }
 
   /** Created on first use: a local hit needs none. */
@@ -87,7 +82,7 @@ export class States {
   #stateNow(seen: ObservedPath): string {
     const path = this.roots.resolve(seen);
     if (path !== undefined && this.hides(path)) return ABSENT;
-    return path === undefined ? 'no such root' : this.#memoized(path, seen.names ? seen.without : undefined);
+    return path === undefined ? 'no such root' : this.#memoized(path, seen.names ? seen : undefined);
   }
 
   /**
@@ -105,7 +100,7 @@ export class States {
     if (isRecordedAbsent(seen)) return isThere(path) ? 'there' : ABSENT;
     const state = this.privatePaths.isPrivate(path)
       ? this.#withoutContent(path)
-      : this.#read(path, { without: seen.names ? seen.without : undefined, onChunk });
+      : this.#read(path, { listing: seen.names ? seen : undefined, onChunk });
     return state === seen.left ? ABSENT : state;
   }
 
@@ -131,9 +126,9 @@ export class States {
     return found ? found.state(path, () => this.machine.state('cpu')) : 'unknown';
   }
 
-  #memoized(path: AbsPath, without: readonly string[] | undefined): string {
-    const isOutside = without === undefined && !isAtOrBelow(path, this.#workspace);
-    if (!this.#systemFiles || !isOutside) return this.at(path, without);
+  #memoized(path: AbsPath, listing: Listing | undefined): string {
+    const isOutside = listing === undefined && !isAtOrBelow(path, this.#workspace);
+    if (!this.#systemFiles || !isOutside) return this.#read(path, { listing });
     return this.#systemFiles.state(path, () => this.at(path));
   }
 
@@ -173,9 +168,19 @@ export class States {
     return path === undefined ? [] : [path];
   }
 
-  /** With `without`: the state of a folder is its names, except these. `stats`: of the path, if they are known. */
-  at(path: AbsPath, without?: readonly string[], stats?: Stats): string {
-    return this.#read(path, { without, stats });
+  /** What a recorded listing shows now, as `ObservedPath.shown`. Undefined if it can't be read. */
+  readonly shownNow = (seen: ObservedPath): readonly string[] | undefined => {
+    const path = this.roots.resolve(seen);
+    try {
+      return path && this.listings.counted(path, namesNow(path).entries, seen);
+    } catch {
+      return undefined;
+    }
+  };
+
+  /** `stats`: of the path, if they are known. */
+  at(path: AbsPath, stats?: Stats): string {
+    return this.#read(path, { stats });
   }
 
   /** That a folder exists is not private. */
@@ -187,29 +192,13 @@ export class States {
     const bytes = toBytes(path);
     try {
       const stats = how.stats ?? lstatSync(bytes, { throwIfNoEntry: false });
-      if (stats?.isDirectory() && how.without) return `names ${this.#namesHash(path, how.without)}`;
+      if (stats?.isDirectory() && how.listing)
+        return this.listings.state(path, namesNow(path).entries, how.listing);
       return stats ? this.#stateOf(path, bytes, stats, how) : ABSENT;
     } catch (error) {
       if (error instanceof AssayError && error.code === 'ASSAY_PATH_SET_REFUSED') throw error;
       return isSystemError(error, 'ENOTDIR') ? ABSENT : UNREADABLE;
     }
-  }
-
-  /** The names in a folder, except outputs, Assay's folder, caches that are set aside, and `without`. */
-  names(folder: AbsPath, without: readonly string[]): string[] {
-    const own = new Set([ASSAY_FOLDER, ...without]);
-    return readdirSync(toBytes(folder), { encoding: 'buffer' })
-      .map(nameFromBytes)
-      .filter((name) => !own.has(name))
-      .filter((name) => {
-        const path = inside(folder, childOf(ROOT, name));
-        return !this.#outputs.has(path) && !this.hides(path);
-      })
-      .sort();
-  }
-
-  #namesHash(folder: AbsPath, without: readonly string[]): string {
-    return digestOf(Buffer.from(this.names(folder, without).join('\0'))).hash;
   }
 
   #stateOf(path: AbsPath, bytes: Buffer, stats: Stats, { onChunk }: StateOptions): string {
@@ -229,7 +218,8 @@ export class States {
 }
 
 interface StateOptions {
-  readonly without?: readonly string[] | undefined;
+  /** The state of a folder is its names. */
+  readonly listing?: Listing | undefined;
   readonly stats?: Stats | undefined;
   /** Called while a file is read; may throw. */
   readonly onChunk?: () => void;
@@ -258,12 +248,5 @@ function isThere(path: AbsPath): boolean {
     return lstatSync(toBytes(path), { throwIfNoEntry: false }) !== undefined;
   } catch {
     return false;
-  }
-}
-
-/** An action makes the folders above its outputs; the existence of one that it does not make is a fact. */
-function* outputsAndFoldersAbove(outputs: readonly RelPath[], workspace: AbsPath): Generator<AbsPath> {
-  for (const output of outputs) {
-    for (let path = output; path !== ROOT; path = parentOf(path)) yield inside(workspace, path);
   }
 }

@@ -108,11 +108,11 @@ async function findStored(
 /** Undefined also if the time for comparing sets of the remote is up. */
 function differenceNow(
   sets: readonly PathSet[],
-  { roots }: States,
+  states: States,
   { of: stateOf }: ForeignStates,
 ): string | undefined {
   try {
-    return closestDifference(sets, roots, stateOf);
+    return closestDifference(sets, states, stateOf);
   } catch {
     return undefined;
   }

@@ -44,10 +44,10 @@ export interface RunEvidence {
  * An output of another step is not covered, because an observation does not order the two steps.
  */
 export function isObserved(request: Pick<RunRequest, 'observed' | 'unordered'>, finding: Finding): boolean {
-  const { observed, unordered = [] } = request;
   const { kind, path = '' } = finding;
-  const isUnordered = unordered.some((output) => path === output || path.startsWith(`${output}/`));
-  return observed && READ_KINDS.has(kind) && !isUnordered;
+  if (!request.observed || !READ_KINDS.has(kind)) return false;
+  const unordered = request.unordered?.() ?? [];
+  return !unordered.some((output) => path === output || path.startsWith(`${output}/`));
 }
 
 export function buildEvidence(action: KeyedAction, watched: Watched, digests: FileDigests): RunEvidence {

@@ -1,6 +1,7 @@
 // Runs an action in the sandbox, with the tracer inside, and judges what it read there.
 // The action cannot read an undeclared file, so its path set holds only the installed software that it used.
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { toSystemPath } from '../../core/path.ts';
 import {
   isInstalledSoftware,
@@ -28,7 +29,7 @@ import { homeFolder } from '../local-store/store-folder.ts';
 import { type Launch, type Launcher, launchDirectly } from '../process/launch.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Report } from '../terminal/events.ts';
-import { textOf, toolPaths, tracedBy, type Watched } from './trace.ts';
+import { packageName, textOf, toolPaths, tracedBy, type Watched } from './trace.ts';
 import { isNoTracer, type MaybeWatched, NO_TRACER_WORKS } from './watch.ts';
 
 const WORKSPACE = absPath(SANDBOX.workspace);
@@ -135,6 +136,7 @@ export function judgeInSandbox(action: KeyedAction, { report, folders }: Watched
     findings: verdict.findings.filter(isPossible),
     kernelFacts: new Set([...kernelFacts].filter((name) => !isSandboxesOwn(name))),
     libraries: verdict.libraries,
+    unkeyed: new Set(),
     readSet: verdict.readSet.flatMap((look) => {
       const path = machinePath(look.path, mounts);
       return path === undefined ? [] : [{ ...look, path }];
@@ -177,6 +179,8 @@ function declarationIn({ request, environment, inputs }: KeyedAction, mounts: re
     growsIn: () => true,
     namesIn: () => [],
     textOf: (path) => textOf(toSystemPath(request.workspace, path)),
+    realPathOf: (text) => absPath(resolve(SANDBOX.workspace, request.workingDirectory, text)),
+    packageOf: packageName,
     outputs: request.outputs,
     scratch: [SANDBOX.home, SANDBOX.tmp].map(absPath),
     tools: mounts.map(({ at }) => at),

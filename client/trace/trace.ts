@@ -3,7 +3,12 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AssayError } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
-import { type AbsPath, absPath, FILESYSTEM_ROOT } from '../../hermeticity/system/absolute-path.ts';
+import {
+  type AbsPath,
+  absPath,
+  FILESYSTEM_ROOT,
+  foldersAbove,
+} from '../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
 import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
@@ -88,6 +93,8 @@ export function declarationOf(
     growsIn: (folder) => coverage.growsIn(folder),
     namesIn: (folder: RelPath) => listFolder(request.workspace, folder).map(({ name }) => name),
     textOf: (path) => textOf(toSystemPath(request.workspace, path)),
+    realPathOf: (text) => realPathFrom(resolve(request.workspace, request.workingDirectory), text),
+    packageOf: packageName,
     outputs: request.outputs,
     scratch: [home, tmp, ...statePaths(request)].map(absPath),
     ...temporaryFolder(action),
@@ -113,6 +120,23 @@ function temporaryFolder({ request, environment }: KeyedAction): Pick<Declaratio
   } catch {
     return {};
   }
+}
+
+function realPathFrom(folder: string, text: string): AbsPath | undefined {
+  try {
+    return absPath(realpathSync(resolve(folder, text)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The name in the nearest package.json above a file. */
+export function packageName(file: AbsPath): string | undefined {
+  for (const folder of foldersAbove(file)) {
+    const [, name] = /"name"\s*:\s*"([^"]*)"/.exec(textOf(`${folder}/package.json`)) ?? [];
+    if (name !== undefined) return name;
+  }
+  return undefined;
 }
 
 export function textOf(file: Buffer | string): string {

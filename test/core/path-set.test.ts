@@ -14,7 +14,7 @@ import {
 } from '../../core/path-set.ts';
 
 function fact(root: string, path: string, state: string, note = ''): ObservedPath {
-  return { root, path, names: false, state, left: '', without: [], note };
+  return { root, path, names: false, state, left: '', without: [], lens: '', shown: [], note };
 }
 
 const SET: PathSet = [
@@ -38,7 +38,7 @@ test('the bytes of a set with facts', () => {
 
 test('the key of its result', () => {
   expect(resultKey(KEY, SET, recorded).hash).toBe(
-    '375cb3f675e8a6e23b0981c3e62637f3df8f520953892577c87f9c38e530755f',
+    '80620972898e8308a12f56e2fd21a1d0bcb177de7fb8b4541116139351738756',
   );
 });
 

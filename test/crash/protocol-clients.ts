@@ -158,7 +158,9 @@ export function protocolClients(url: string, dispatcher: Dispatcher): ProtocolCl
 
 function pathSetWith(content: Buffer): Buffer {
   const state = content.toString('latin1');
-  const set = [{ root: '', path: 'a', names: false, state, left: '', without: [], note: '' }];
+  const set = [
+    { root: '', path: 'a', names: false, state, left: '', without: [], lens: '', shown: [], note: '' },
+  ];
   return Buffer.from(encodePathSet(set));
 }
 

@@ -47,7 +47,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'open.ts',
     'open-fleet.ts',
   ],
-  hermeticity: ['limits.ts  system', 'trace  sandbox  reproduce', 'trace/strace  verdict'],
+  hermeticity: ['limits.ts  system', 'trace  sandbox  reproduce', 'trace/strace  lenses', 'verdict'],
   server: [
     'dashboard/setup',
     'limits.ts  log.ts  lifecycle.ts  context.ts  regular-file.ts',

@@ -42,6 +42,8 @@ const paths: PathSet = [
     state: 'absent',
     left: '',
     without: [],
+    lens: '',
+    shown: [],
     note: '',
   },
 ];

@@ -90,7 +90,7 @@ test('listing the parent folder lists that of this checkout', async () => {
 });
 
 describe('the state of a path above the workspace', () => {
-  const NOTHING = { names: false, state: '', left: '', without: [], note: '' };
+  const NOTHING = { names: false, state: '', left: '', without: [], lens: '', shown: [], note: '' };
 
   function statesIn(workspace: string): States {
     const digests = { digest: () => digestOf(Buffer.from('x')) };

@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => shop.remove());
 
 function seen(root: string, path: string, state = 'other'): ObservedPath {
-  return { root, path, names: false, state, left: '', without: [], note: '' };
+  return { root, path, names: false, state, left: '', without: [], lens: '', shown: [], note: '' };
 }
 
 const read: string[] = [];

@@ -89,7 +89,17 @@ async function serve(): Promise<string> {
 async function addSets(url: string, key: string, count: number): Promise<void> {
   for (let at = 0; at < count; at++) {
     const set: PathSet = ['pointer', `other-${at}`].map((path) => {
-      return { root: 'workspace', path, names: false, state: 'file 0', left: '', without: [], note: '' };
+      return {
+        root: 'workspace',
+        path,
+        names: false,
+        state: 'file 0',
+        left: '',
+        without: [],
+        lens: '',
+        shown: [],
+        note: '',
+      };
     });
     const bytes = Buffer.from(encodePathSet(set));
     const { hash } = digestOf(bytes);
@@ -258,7 +268,9 @@ async function liar(
 }
 
 function lie(path: string, root = 'workspace', state = 'file 0'): Uint8Array {
-  return encodePathSet([{ root, path, names: false, state, left: '', without: [], note: '' }]);
+  return encodePathSet([
+    { root, path, names: false, state, left: '', without: [], lens: '', shown: [], note: '' },
+  ]);
 }
 
 describe('a server that lies', () => {
@@ -283,7 +295,17 @@ describe('a server that lies', () => {
 
   test('with a set that is no set, and one with too many paths, is asked for the others', async () => {
     const many = Array.from({ length: 20_001 }, (_, at) => {
-      return { root: 'workspace', path: `f${at}`, names: false, state: '', left: '', without: [], note: '' };
+      return {
+        root: 'workspace',
+        path: `f${at}`,
+        names: false,
+        state: '',
+        left: '',
+        without: [],
+        lens: '',
+        shown: [],
+        note: '',
+      };
     });
     const { found } = await missFrom([Buffer.from('nonsense'), encodePathSet(many), lie('file')]);
     expect(found[0]).toBe(1);

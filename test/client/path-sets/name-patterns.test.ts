@@ -16,7 +16,7 @@ const RUNS = soak(5, 3);
 
 describe('patterns', () => {
   const seen = (path: string, state = 'absent', root = 'workspace'): ObservedPath => {
-    return { root, path, names: false, state, left: '', without: [], note: '' };
+    return { root, path, names: false, state, left: '', without: [], lens: '', shown: [], note: '' };
   };
   const holds = () => 'absent';
   const shown = (set: PathSet) => set.map(({ root, path }) => `${root} ${path}`).sort();

@@ -128,10 +128,10 @@ async function expectAllToMatter(asker: Asker): Promise<ObservedPath[]> {
   const seen = (await asker.seen()).filter(
     ({ root, path }) => root === 'workspace' && !path.startsWith('..'),
   );
-  for (const { path, state, names } of seen) {
+  for (const { path, state, names, lens } of seen) {
     const file = join(shop.workspace, path);
     const changes = names
-      ? [adding(join(file, 'assay-new'))]
+      ? [adding(join(file, lens === '' ? 'assay-new' : 'assay-new.ts'))]
       : state === 'absent'
         ? [adding(file)]
         : state === 'folder'

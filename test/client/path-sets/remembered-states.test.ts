@@ -12,6 +12,8 @@ const READ: ObservedPath = {
   state: `file ${'1'.repeat(64)}`,
   left: '',
   without: [],
+  lens: '',
+  shown: [],
   note: '',
 };
 const MISSED: ObservedPath = { ...READ, path: 'usr/lib/other.so', state: 'absent' };

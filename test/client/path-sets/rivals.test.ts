@@ -12,7 +12,17 @@ const A = resultNaming(digestOf(contentOf('a', 10)));
 const B = resultNaming(digestOf(contentOf('b', 10)));
 const FAILED = resultWith({ exitCode: 1 });
 const SET = [
-  { root: 'workspace', path: 'a', names: false, state: 'absent', left: '', without: [], note: '' },
+  {
+    root: 'workspace',
+    path: 'a',
+    names: false,
+    state: 'absent',
+    left: '',
+    without: [],
+    lens: '',
+    shown: [],
+    note: '',
+  },
 ];
 
 async function* only<T>(...items: T[]): AsyncGenerator<T> {

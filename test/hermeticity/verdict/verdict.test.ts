@@ -44,6 +44,8 @@ function declared(options: Partial<Declaration> = {}): Declaration {
     growsIn: () => false,
     namesIn: () => [],
     textOf: () => '',
+    realPathOf: (text) => absPath(text),
+    packageOf: () => undefined,
     outputs: ['dist' as RelPath],
     scratch: [absPath('/scratch/tmp'), absPath('/scratch/home')],
     tools: [absPath('/opt2/tool')],

@@ -27,7 +27,9 @@ const TEAM = parseNamespace('team');
 const URL_OF_LIST = `/path-sets/v1/team/${KEY}`;
 
 function setOf(path: string, state = 'file 0'): PathSet {
-  return [{ root: 'workspace', path, names: false, state, left: '', without: [], note: '' }];
+  return [
+    { root: 'workspace', path, names: false, state, left: '', without: [], lens: '', shown: [], note: '' },
+  ];
 }
 
 async function store(server: TestServer, set: PathSet): Promise<Hash> {

@@ -13,7 +13,17 @@ import { ask, type TestServer, testServer } from '../rig.ts';
 
 const ACTION = digestOf(Buffer.from('an action')).hash;
 const PATHS: PathSet = [
-  { root: 'workspace', path: 'a', names: false, state: 'file 0', left: '', without: [], note: '' },
+  {
+    root: 'workspace',
+    path: 'a',
+    names: false,
+    state: 'file 0',
+    left: '',
+    without: [],
+    lens: '',
+    shown: [],
+    note: '',
+  },
 ];
 const SET = Buffer.from(encodePathSet(PATHS));
 const KEY = resultKey(ACTION, PATHS, ({ state }) => state).hash;

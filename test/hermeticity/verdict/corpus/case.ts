@@ -1,7 +1,7 @@
 // One small action of the corpus: its files, its declaration, its command, and the expected findings.
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { matchesGlob } from 'node:path';
+import { matchesGlob, resolve } from 'node:path';
 import { nameFromBytes, type RelPath, relPathFromUser } from '../../../../core/path.ts';
 import { type AbsPath, absPath, inside } from '../../../../hermeticity/system/absolute-path.ts';
 import type { Tracer } from '../../../../hermeticity/trace/tracer.ts';
@@ -115,6 +115,8 @@ export class StagedCase {
         ),
       namesIn: (folder) => readNames(inside(this.workspace, folder)),
       textOf: (path) => readFileSync(inside(this.workspace, path), 'utf8'),
+      realPathOf: (text) => absPath(resolve(this.workspace, text)),
+      packageOf: () => undefined,
       outputs: (this.#case.outputs ?? []).map(relPathFromUser),
       scratch: [this.#around.at('home'), this.#around.at('tmp')],
       tools: this.#tools,

@@ -15,7 +15,7 @@ import {
   parentFolder,
   relativeIn,
 } from '../../hermeticity/system/absolute-path.ts';
-import { installationOf } from '../../hermeticity/verdict/installation.ts';
+import { installationOf } from '../../hermeticity/system/installation.ts';
 import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
 import { searchPathOf } from '../action/environment.ts';
 import type { CacheOwner } from '../action/owned-caches.ts';

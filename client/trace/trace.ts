@@ -9,12 +9,12 @@ import {
   FILESYSTEM_ROOT,
   foldersAbove,
 } from '../../hermeticity/system/absolute-path.ts';
+import { installationOf } from '../../hermeticity/system/installation.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
 import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
 import type { Tracer } from '../../hermeticity/trace/tracer.ts';
 import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
-import { installationOf } from '../../hermeticity/verdict/installation.ts';
 import { type ScratchFolders, searchPathOf } from '../action/environment.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { listFolder } from '../files/list-folder.ts';

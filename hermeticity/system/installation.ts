@@ -1,6 +1,6 @@
 // Finds the installation folder of a tool that is not part of the system. Everything in that folder is the
 // tool's toolchain, not an undeclared input.
-import { type AbsPath, isAtOrBelow, parentFolder } from '../system/absolute-path.ts';
+import { type AbsPath, isAtOrBelow, parentFolder } from './absolute-path.ts';
 
 /** Folders for programs; their parent is the installation. */
 const PROGRAM_FOLDERS = new Set(['bin', 'sbin', 'libexec', 'shims']);

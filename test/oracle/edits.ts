@@ -191,8 +191,7 @@ export class Editor {
   }
 
   #swap(path: string, other: string): Undo | undefined {
-    const isApart = relative(path, other).startsWith('..') && relative(other, path).startsWith('..');
-    if (!isApart || statOf(other) === undefined) return undefined;
+    if (statOf(other) === undefined || isWithin(other, path) || isWithin(path, other)) return undefined;
     const swap = () => {
       const third = join(this.#aside, String(this.#count++));
       renameSync(path, third);
@@ -228,6 +227,12 @@ function statIsFolder(path: string): boolean {
   return existsSync(path) && lstatSync(realpathSync(path)).isDirectory();
 }
 
+/** Whether a path is the other one or below it, also through links above it. */
+function isWithin(path: string, other: string): boolean {
+  const real = (one: string) => join(realpathSync(dirname(one)), basename(one));
+  return !relative(real(other), real(path)).startsWith('..');
+}
+
 function folderWith(path: string, old: string): void {
   mkdirSync(path);
   cpSync(old, join(path, 'inside'));
@@ -244,8 +249,7 @@ function touch(path: string, { atime, mtime }: Stats): Undo {
 }
 
 function move(path: string, to: string): Undo | undefined {
-  if (statOf(to) !== undefined || !statIsFolder(dirname(to)) || !relative(path, to).startsWith('..'))
-    return undefined;
+  if (statOf(to) !== undefined || !statIsFolder(dirname(to)) || isWithin(to, path)) return undefined;
   renameSync(path, to);
   return () => renameSync(to, path);
 }

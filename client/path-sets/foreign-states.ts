@@ -17,6 +17,7 @@ import {
   readable,
 } from '../../hermeticity/system/absolute-path.ts';
 import { isComparedKernelFile } from '../../hermeticity/verdict/kernel-files.ts';
+import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
 import { OBSERVED } from '../limits.ts';
 import { folderOfPattern, isPattern, rootOfPattern } from './name-patterns.ts';
 import { isAbove, isInstalled, isKernelPath, WORKSPACE } from './roots.ts';
@@ -120,6 +121,8 @@ export class ForeignStates {
     const { roots, privatePaths } = this.#states;
     const real = privatePaths.realPath(path) ?? path;
     if (isKernelPath(path) || isKernelPath(real)) return false;
+    // The same on every machine, but for a daemon that runs or not.
+    if (DEFAULT_POLICY.ambientPaths.has(path)) return true;
     if (isAbove(seen.root) || isInstalled(real) || isAbsence(seen) || isPlainFolder(seen)) return true;
     if (roots.homes.around(real) !== undefined) {
       if (privatePaths.softwareAround(real) !== undefined) return true;

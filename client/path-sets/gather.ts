@@ -49,13 +49,14 @@ import { UnorderedOutputs } from './unordered-outputs.ts';
  * files.
  */
 export function gatherPathSet(
-  action: Pick<KeyedAction, 'request' | 'tools'>,
-  { readSet, unkeyed, written, findings, kernelFacts, libraries }: Gathered,
+  action: Pick<KeyedAction, 'request' | 'tools' | 'inputs'>,
+  { readSet, unkeyed, openedInputs, written, findings, kernelFacts, libraries }: Gathered,
   folders: ScratchFolders,
   states: States,
   facts: readonly Fact[] = [],
 ): PathSet {
   for (const path of unkeyed) throw changed(path, 'appeared');
+  checkOpenedInputs(openedInputs, action);
   const gathering = new Gathering(action, written, folders, states);
   for (const entry of readSet) gathering.add(entry);
   if (findings.some(({ kind }) => kind === 'write')) gathering.addLeft();
@@ -64,7 +65,24 @@ export function gatherPathSet(
   return gathering.end(facts);
 }
 
-type Gathered = Pick<Verdict, 'readSet' | 'unkeyed' | 'written' | 'findings' | 'kernelFacts' | 'libraries'>;
+type Gathered = Pick<
+  Verdict,
+  'readSet' | 'unkeyed' | 'openedInputs' | 'written' | 'findings' | 'kernelFacts' | 'libraries'
+>;
+
+/** The file that was opened is the one in the key. Inputs that are laid out as links have stats of the links. */
+function checkOpenedInputs(
+  opened: Verdict['openedInputs'],
+  { request, inputs }: Pick<KeyedAction, 'request' | 'inputs'>,
+): void {
+  const rows = inputs.links ? undefined : inputs.statRows();
+  for (const [path, stamp] of opened) {
+    const [, , ctimeMs, ino] = rows?.get(path) ?? [];
+    if (ctimeMs === undefined || ino === undefined) continue;
+    if (!isStampOf({ ctimeMs, ino }, stamp))
+      throw changed(inside(absPath(request.workspace), path), 'changed');
+  }
+}
 
 /** A fact that is no path. Its state is taken now. */
 export interface Fact extends Pick<ObservedPath, 'path' | 'note'> {
@@ -300,7 +318,10 @@ function isMissing({ state, left }: Pick<ObservedPath, 'state' | 'left'>): boole
 }
 
 /** The tracer tells microseconds, Node's stats a double in milliseconds. */
-function isStampOf({ ino, ctimeMs }: Stats, { inode, changedAtMs }: FileStamp): boolean {
+function isStampOf(
+  { ino, ctimeMs }: Pick<Stats, 'ino' | 'ctimeMs'>,
+  { inode, changedAtMs }: FileStamp,
+): boolean {
   return ino === inode && Math.abs(ctimeMs - changedAtMs) < 0.002;
 }
 

@@ -137,6 +137,8 @@ export function judgeInSandbox(action: KeyedAction, { report, folders }: Watched
     kernelFacts: new Set([...kernelFacts].filter((name) => !isSandboxesOwn(name))),
     libraries: verdict.libraries,
     unkeyed: new Set(),
+    // The sandbox holds copies.
+    openedInputs: [],
     readSet: verdict.readSet.flatMap((look) => {
       const path = machinePath(look.path, mounts);
       return path === undefined ? [] : [{ ...look, path }];

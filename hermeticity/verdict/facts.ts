@@ -1,8 +1,9 @@
 // Collects the facts of a run: every path that the action read, probed, missed, listed or followed, with what it was
 // shown. omissions.ts is the one table of exceptions.
 // Guaranteed: nothing that is told or not told to people changes a fact.
+import type { RelPath } from '../../core/path.ts';
 import { relativeIn } from '../system/absolute-path.ts';
-import type { PathAccess } from '../trace/access.ts';
+import type { FileStamp, PathAccess } from '../trace/access.ts';
 import { kernelUse } from './kernel-files.ts';
 import { OMISSIONS } from './omissions.ts';
 import { ReadSet } from './read-set.ts';
@@ -16,17 +17,29 @@ export class Facts {
   /** Files that the declaration covers, that the action used, and that the key does not have. */
   readonly unkeyed = new Set<PathAccess['path']>();
 
+  /** The files that were opened as declared inputs: another one may have stood there for a while. */
+  readonly openedInputs: [path: RelPath, stamp: FileStamp][] = [];
+
   constructor(state: VerdictState) {
     this.#state = state;
     this.readSet = new ReadSet(state);
   }
 
   note(access: PathAccess, place: Location): void {
+    this.#noteInput(access);
     if (place === 'kernel') this.#noteKernelFile(access);
     else if (!OMISSIONS.some(({ applies }) => applies(access, place, this.#state))) {
       this.readSet.note(access);
       if (this.#isUnkeyed(access)) this.unkeyed.add(access.path);
     }
+  }
+
+  #noteInput({ path, stamp }: PathAccess): void {
+    if (!stamp) return;
+    const { declared, own } = this.#state;
+    const relative = relativeIn(declared.workspace, path);
+    if (relative !== undefined && declared.isPresentInput(relative) && !own.isOwn(path))
+      this.openedInputs.push([relative, stamp]);
   }
 
   #noteKernelFile(access: PathAccess): void {

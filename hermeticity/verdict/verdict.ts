@@ -1,8 +1,10 @@
 // The verdict: accesses × declaration × policy → findings and facts. A pure function. It replays the accesses in order
 // and tracks the files that the action created itself.
 // Findings (what to tell) and facts (what a hit compares) are two outputs of one pass; neither depends on the other.
+
+import type { RelPath } from '../../core/path.ts';
 import { type AbsPath, displayPath, readable } from '../system/absolute-path.ts';
-import type { Access, PathAccess, TraceReport } from '../trace/access.ts';
+import type { Access, FileStamp, PathAccess, TraceReport } from '../trace/access.ts';
 import { type Declaration, Declared } from './declaration.ts';
 import { Facts } from './facts.ts';
 import { type TimedRead, TimedReads } from './file-times.ts';
@@ -28,6 +30,8 @@ export interface Verdict {
   readonly readSet: readonly ReadSetEntry[];
   /** Files that a pattern covers, that came after the key was made, and that the action used. */
   readonly unkeyed: ReadonlySet<AbsPath>;
+  /** The files that the action opened as declared inputs. */
+  readonly openedInputs: readonly (readonly [path: RelPath, stamp: FileStamp])[];
   /** The kernel files that the result depends on, by the names of kernel-files.ts. */
   readonly kernelFacts: ReadonlySet<string>;
   /** The properties of the machine that the action asked for, by the names of client/path-sets/machine.ts. */
@@ -77,6 +81,7 @@ export function judge(
     findings,
     readSet: facts.readSet.entries(),
     unkeyed: facts.unkeyed,
+    openedInputs: facts.openedInputs,
     kernelFacts: facts.kernelFiles,
     machineFacts: questions.facts,
     searchesAddresses: questions.searchesAddresses,

@@ -122,7 +122,7 @@ function template(): void {
   workspace('main.c', '#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n');
   workspace('exits.c', '#include <sysexits.h>\nint code = EX_USAGE;\n');
   workspace('optional.c', '#if __has_include(<assay-extra.h>)\nint extra = 1;\n#endif\nint x;\n');
-  workspace('jobs.mk', 'all:\n\t@echo $(MAKEFLAGS)\n');
+  workspace('jobs/jobs.mk', 'all:\n\t@echo $(MAKEFLAGS)\n');
   workspace('times.mk', 'kept.o: in.txt\n\techo made > kept.o\n');
   workspace('kept.o', 'kept\n');
   workspace('undeclared.txt', 'undeclared\n');
@@ -234,7 +234,7 @@ test('`assay reproduce` finds the ways that are not seen', async () => {
   const unseen = WAYS.filter(({ foundAs }) => foundAs !== undefined);
   const lines = unseen.map((way) => `OUT=${stepOf(way)}.out; ${way.command}`);
   const outputs = unseen.flatMap((way) => ['--output', `${stepOf(way)}.out`]);
-  const inputs = ['in.txt', 'jobs.mk', 'listed/**'].flatMap((name) => ['--input', name]);
+  const inputs = ['in.txt', 'jobs/jobs.mk', 'listed/**'].flatMap((name) => ['--input', name]);
   const command = ['--', 'sh', '-c', lines.join('\n')];
   const { stdout } = await shop.assay(['reproduce', '--json', ...inputs, ...outputs, ...command], {
     cwd: first.workspace,

@@ -408,8 +408,8 @@ export const WAYS: readonly Way[] = [
   },
   {
     name: 'number of processors in make -j$(nproc)',
-    command: 'make -s -j$(nproc) -f jobs.mk > "$OUT"',
-    step: { inputs: ['jobs.mk'] },
+    command: 'make -s -j$(nproc) -C jobs -f jobs.mk > "$OUT"',
+    step: { inputs: ['jobs/jobs.mk'] },
     starter: ['taskset', '-c', '0'],
     fate: 'unseen',
     why: CALL,

@@ -28,6 +28,7 @@ import {
   toBytes,
 } from '../../hermeticity/system/absolute-path.ts';
 import type { FileStamp } from '../../hermeticity/trace/access.ts';
+import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
 import type { ReadSetEntry, Shown } from '../../hermeticity/verdict/read-set.ts';
 import { isInToolCache } from '../../hermeticity/verdict/tool-caches.ts';
 import type { Verdict } from '../../hermeticity/verdict/verdict.ts';
@@ -196,18 +197,19 @@ class Gathering {
 
   /** The folder may be gone by now: what counts is what it showed. */
   #addListing({ path, listings, lens, searchedFrom }: ReadSetEntry): void {
-    const [first, ...later] = listings;
+    const [{ shown: first } = { shown: undefined }, ...later] = listings;
     if (!first) throw new AssayError('ASSAY_INPUT_CHANGED', `what ${readable(path)} showed is not known`);
     const own = this.#ownNamesIn(path);
+    const absent = this.#unordered.absentIn(path, first);
     const counts = (shown: Shown, without: readonly string[]) =>
       this.#states.listings.state(path, shown, { without, lens });
-    for (const shown of later) {
-      if (shown && counts(shown, own) === counts(first, own)) continue;
+    for (const { shown, again } of later) {
+      const without = again ? [...own, ...absent] : own;
+      if (shown && counts(shown, without) === counts(first, without)) continue;
       const name = shown && differingName(first, shown);
-      const what = name === undefined ? path : pathIn(path, name);
-      throw changed(what, 'came, went or became something else');
+      throw changed(name === undefined ? path : pathIn(path, name), 'came, went or became something else');
     }
-    const without = [...new Set([...own, ...this.#unordered.absentIn(path, first)])].sort();
+    const without = [...new Set([...own, ...absent])].sort();
     const state = counts(first, without);
     const shown = this.#namesToShow(path, first, { without, lens });
     this.#found.set(path, { ...MISSING, names: true, state, without, lens, shown, searchedFrom });
@@ -283,7 +285,7 @@ class Gathering {
   #rooted(path: AbsPath, { searchedFrom, ...seen }: Found): ObservedPath[] {
     const { roots } = this.#states;
     const absolute = { ...roots.root(path), ...seen };
-    const onEveryMachine = isInstalled(path) || isKernelPath(path);
+    const onEveryMachine = isInstalled(path) || isKernelPath(path) || DEFAULT_POLICY.ambientPaths.has(path);
     if (absolute.root !== '') return [absolute];
     const bases = searchedFrom.flatMap((folder) => roots.rootAt(folder) ?? []);
     const isSearch = bases.length > 0;

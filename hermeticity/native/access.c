@@ -335,12 +335,14 @@ static enum next before_list(struct task *task, int handle) {
   struct resolved_path resolved;
   if (!resolve_handle(task, handle, &resolved)) return RUN_ON;
   struct node *folder = resolved.node;
+  bool again = folder->reported & REPORTED_LIST && folder->lister == task->process->serial;
   bool is_new = report_names(task, folder) || folder->lister != task->process->serial;
   folder->lister = task->process->serial;
   folder->reported &= (uint16_t)~REPORTED_ABSENT;
   if (folder->reported & REPORTED_LIST && !is_new) return RUN_ON;
   folder->reported |= REPORTED_LIST;
-  report_path(task, KIND_LIST, folder->prober == task->process->serial ? FLAG_PROBED : 0, &resolved);
+  uint8_t flags = folder->prober == task->process->serial ? FLAG_PROBED : 0;
+  report_path(task, KIND_LIST, flags | (again ? FLAG_AGAIN : 0), &resolved);
   return RUN_ON;
 }
 

@@ -11,7 +11,8 @@
  *   paths       path [NUL requested path]        READ PROBE ABSENT LIST WRITE DELETE EXEC FOLLOWED ENTERED
  *               the second only if symbolic links were followed; WRITE: CREATED, FOLDER, ATTRIBUTE;
  *               READ: STAMPED, then inode:u64 and ctime:u64 in microseconds stand before the path;
- *               LIST: PROBED, the process looked at the folder itself just before it opened it;
+ *               LIST: PROBED, the process looked at the folder itself just before it opened it; AGAIN, the names
+ *               changed while one listing was read;
  *               ABSENT, WRITE: WANTED, opened for its content; READ, PROBE, ABSENT: BY_PROGRAM, not by the dynamic
  *               loader (loader.h; told of /etc/ld.so.cache only); EXEC: the code has the withheld rights (rights.h)
  *   NAMES       path NUL (type name NUL)*        what the next LIST of this folder showed; type: f d l o (other);
@@ -81,6 +82,7 @@ enum flag {
   FLAG_CONTINUED = 1,
   /* LIST */
   FLAG_PROBED = 1,
+  FLAG_AGAIN = 2,
 };
 
 /* The flags of SOCKET. */

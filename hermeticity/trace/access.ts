@@ -57,6 +57,8 @@ export interface PathAccess extends Occurrence {
   readonly names?: FolderNames;
   /** `list`: the process looked at the folder itself just before it opened it. Only the native tracer tells. */
   readonly probedFirst?: true;
+  /** `list`: the names changed while one listing was read, so the command was shown these or the earlier ones. */
+  readonly again?: true;
   /** `read`: the file that was opened. Only the native tracer tells. */
   readonly stamp?: FileStamp;
   /** `exec`: rights that the file gives, and that the program did not get because it was traced. */

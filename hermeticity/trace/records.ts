@@ -57,7 +57,7 @@ const FLAG = {
 } as const;
 
 /** Of a listing: the folder was probed first. Of names: more of them follow. */
-const LIST_FLAG = { probed: 1 } as const;
+const LIST_FLAG = { probed: 1, again: 2 } as const;
 const NAMES_FLAG = { continued: 1 } as const;
 
 const STAMP_BYTES = 16;
@@ -143,6 +143,7 @@ export class RecordDecoder {
       ...(asked && { asked: absPathFromBytes(asked) }),
       ...(names && { names }),
       ...(flags & LIST_FLAG.probed && { probedFirst: true }),
+      ...(flags & LIST_FLAG.again && { again: true }),
     };
   }
 

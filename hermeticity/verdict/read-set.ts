@@ -11,12 +11,19 @@ import type { VerdictState } from './verdict-state.ts';
 /** What a listing showed, without what the action had made there itself. */
 export type Shown = ReadonlyMap<string, EntryType>;
 
+export interface ListedNames {
+  /** Undefined if the tracer could not see them. */
+  readonly shown: Shown | undefined;
+  /** They changed while one listing was read: the command was shown these, or the earlier ones. */
+  readonly again: boolean;
+}
+
 export interface ReadSetEntry {
   readonly path: AbsPath;
   /** The state at the first access. Undefined: the name was only searched in a listing. */
   readonly was: 'there' | 'absent' | undefined;
-  /** The different listings of the folder. Undefined for one that the tracer could not see. */
-  readonly listings: readonly (Shown | undefined)[];
+  /** The different listings of the folder. */
+  readonly listings: readonly ListedNames[];
   /** The lens that all its listers have (../lenses/lenses.ts). */
   readonly lens: string;
   /** The files that were opened: more than one if somebody changed or replaced the file. */
@@ -31,7 +38,7 @@ export interface ReadSetEntry {
 
 interface Found {
   readonly was: ReadSetEntry['was'];
-  readonly listings: Map<FolderNames | undefined, Shown | undefined>;
+  readonly listings: Map<FolderNames | undefined, ListedNames>;
   readonly stamps: FileStamp[];
   byProgram?: true;
 }
@@ -64,11 +71,13 @@ export class ReadSet {
   }
 
   note(access: PathAccess): void {
-    const { kind, path, byProgram, names, stamp } = access;
+    const { kind, path, byProgram, names, stamp, again = false } = access;
     const found = this.#found.get(path) ?? this.#first(path, kind);
     if (kind === 'list') {
       this.#listers.note(access);
-      if (!found.listings.has(names)) found.listings.set(names, names && this.#shown(path, names));
+      const known = found.listings.get(names);
+      if (!known || (known.again && !again))
+        found.listings.set(names, { shown: names && this.#shown(path, names), again });
     }
     if (stamp) found.stamps.push(stamp);
     if (byProgram) found.byProgram = true;

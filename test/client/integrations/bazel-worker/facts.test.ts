@@ -48,6 +48,8 @@ class Place {
     this.#flags = ['--store', join(shop.folder, name, 'store'), '--output-flag=--out', ...flags];
     this.write('words/in.txt', 'in\n');
     this.write('tools/tool.sh', ['#!/bin/sh', 'out=$2', ...script, ''].join('\n'), 0o755);
+    // Bazel makes the folders of outputs before it asks a worker.
+    mkdirSync(join(this.tree, 'bazel-out'), { recursive: true });
   }
 
   write(path: string, content: string, mode?: number): void {

@@ -20,7 +20,7 @@ export function shownLock(
   { watched, log }: Pick<Execution, 'watched' | 'log'>,
   outputs: readonly Output[],
 ): string | undefined {
-  if ([log.stdout, log.stderr].some((said) => Buffer.from(said).includes(LOCK)))
+  if ([log.stdout, log.stderr].some((said) => said.includes(LOCK)))
     return `it printed a lock of this run: ${REMEDY}`;
   if (watched?.where !== 'machine') return undefined;
   const seen = accessesTo(watched.report, workspace);

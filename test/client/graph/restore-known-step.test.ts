@@ -145,7 +145,7 @@ test.each<[string, () => void, string | undefined]>([
       writeFileSync(path('p/b/.gitignore'), 'new\n');
       writeFileSync(path('p/b/src/new'), 'n');
     },
-    'hit-local',
+    'miss',
   ],
   [
     'a new tool is earlier on PATH',

@@ -138,7 +138,8 @@ export class ReadSet {
     for (const [folder, found] of [...this.#found]) {
       if (found.listings.size === 0 || !isBelow(workspace, folder)) continue;
       if (this.#listers.lensFor(folder) !== ESBUILD) continue;
-      found.listings.clear();
+      /* That the folder exists is no fact: it lies above the workspace. */
+      this.#found.delete(folder);
       for (const name of ESBUILD_NAMES_ABOVE) {
         const path = inside(folder, parseRelPath(name));
         if (!this.#found.has(path))

@@ -378,6 +378,16 @@ describe('a hit', () => {
     expect((await run(one, fresh, 'fresh')).summary).toMatchObject({ outcome: 'hit-remote' });
   });
 
+  test('esbuild: a clone with fewer folders above it', async () => {
+    const deep = join(shop.another('deep'), 'er/and/deeper');
+    shop.write('in.js', 'console.log(1)\n', 0o644, deep);
+    shop.write('in.js', 'console.log(1)\n');
+    const flags = ['--input', 'in.js', '--output', 'o.js'];
+    const one = { title: 'depth', flags, command: ['esbuild', 'in.js', '--bundle', '--outfile=o.js'] };
+    expect((await run(one, deep, 'deep-store')).summary).toMatchObject({ outcome: 'miss', published: true });
+    expect((await run(one, shop.workspace, 'store')).summary).toMatchObject({ outcome: 'hit-remote' });
+  });
+
   test('go with //go:embed: a file that may be embedded counts', async () => {
     const one = {
       files: {

@@ -1,6 +1,6 @@
 // Somebody changes the workspace while a command runs. What counts is what the command was shown: a result is published
 // with that, or not at all.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type RanWithSummary, Workshop } from '../../rig/assay.ts';
@@ -28,15 +28,17 @@ async function run(
   edit: () => void = () => {},
   later: () => void = () => {},
 ): Promise<RanWithSummary> {
+  /* Each is taken once: the scratch folder is gone when the last words come. */
   const pauses = [
     { word: /ready (\S+)/, file: 'go', edit },
     { word: /again (\S+)/, file: 'on', edit: later },
   ];
   return shop.run([...flags, '--output', 'o', '--', 'sh', '-c', script], {
     onSaid: ({ stdout }) => {
-      for (const pause of pauses) {
+      for (const pause of [...pauses]) {
         const [, scratch] = pause.word.exec(stdout) ?? [];
-        if (scratch === undefined || existsSync(join(scratch, pause.file))) continue;
+        if (scratch === undefined) continue;
+        pauses.splice(pauses.indexOf(pause), 1);
         pause.edit();
         writeFileSync(join(scratch, pause.file), '');
       }

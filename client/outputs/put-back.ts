@@ -1,5 +1,5 @@
 // Puts back what was set aside: everything that nothing new has replaced.
-// What is in place stays as it is, so that a file which a command wrote wins over the earlier one.
+// A file that is in place stays, so a file that the command wrote wins over the earlier one.
 import { lstatSync, readdirSync, renameSync } from 'node:fs';
 import { childOf, nameFromBytes, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { withOpenParent } from './open-parent.ts';

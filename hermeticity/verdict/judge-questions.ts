@@ -8,7 +8,7 @@ import type { VerdictState } from './verdict-state.ts';
 /** The tracer reports no more netlink sockets and messages of one process (hermeticity/native/ask.c). */
 const MOST_NETLINK = 1000;
 
-/** Whoever reads one of these files may look for its own user or groups in it. */
+/** A program that reads one of these files may look for its own user or groups in it. */
 const ABOUT_USERS = new Map([
   [absPath('/etc/passwd'), 'uid'],
   [absPath('/etc/group'), 'groups'],

@@ -4,7 +4,7 @@
 // An entry needs one of three reasons. `implied`: other facts, the key, or the way in which every action is started
 // already say it. `lens`: the program can't act on it. `start-up`: a runtime reads it for itself at its start; such an
 // entry proves nothing, so docs/MACHINES.md lists each with what finds a dependence on it.
-// What is told to people plays no part here (judge-reads.ts).
+// Findings, which people are told (judge-reads.ts), play no part here.
 import { relativeIn } from '../system/absolute-path.ts';
 import type { PathAccess } from '../trace/access.ts';
 import { isHarmlessCache } from './tool-caches.ts';

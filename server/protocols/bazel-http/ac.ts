@@ -7,6 +7,7 @@ import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { receiveWhole } from '../../http/upload.ts';
 import { resultFromJson, resultToJson } from '../moon/result-json.ts';
+import { NOSNIFF } from '../shared/blob-answer.ts';
 import {
   checkCreated,
   checkPreconditions,
@@ -15,7 +16,7 @@ import {
 } from '../shared/conditions.ts';
 import { selectBlobs } from '../shared/inlined-blobs.ts';
 
-const DESCRIPTION = ['cache-control', 'no-cache', 'vary', 'accept, assay-company'];
+const DESCRIPTION = ['cache-control', 'no-cache', 'vary', 'accept, assay-company', ...NOSNIFF];
 const PROTOBUF = ['content-type', 'application/x-protobuf', ...DESCRIPTION];
 const JSON_TEXT = ['content-type', 'application/json', ...DESCRIPTION];
 

@@ -12,6 +12,7 @@ import { truncatedBlob } from '../../http/send-blob.ts';
 import { SERVER } from '../../limits.ts';
 import { compress, compressStream } from '../reapi/zstd.ts';
 import { acceptsZstd } from '../shared/accept-encoding.ts';
+import { BYTES } from '../shared/blob-answer.ts';
 import { evaluateConditions } from '../shared/conditions.ts';
 
 const IDENTITY_ONLY = ['range', 'if-match', 'if-range'];
@@ -28,7 +29,7 @@ export async function answerCompressed(
   if (blob.size < SERVER.minCompressedBytes || !acceptsZstd(asked['accept-encoding'])) return false;
   if (IDENTITY_ONLY.some((name) => asked[name] !== undefined)) return false;
   const entityTag = `"${hash}-zstd"`;
-  const headers = ['content-type', 'application/octet-stream', 'etag', entityTag, ...more];
+  const headers = [...BYTES, 'etag', entityTag, ...more];
   if (evaluateConditions(asked, entityTag) === 'known') {
     exchange.answerUnchanged(headers);
     return true;

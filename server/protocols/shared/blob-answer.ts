@@ -7,7 +7,10 @@ import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { evaluateConditions, preconditionFailed } from './conditions.ts';
 
-const DESCRIPTION = ['content-type', 'application/octet-stream', 'accept-ranges', 'bytes', 'etag'];
+/** Stored bytes may be a page of somebody else: no browser may guess so. */
+export const NOSNIFF = ['x-content-type-options', 'nosniff'];
+export const BYTES = ['content-type', 'application/octet-stream', ...NOSNIFF];
+const DESCRIPTION = [...BYTES, 'accept-ranges', 'bytes', 'etag'];
 
 /** `more`: headers besides the content type and the entity tag. */
 export function answerBlob(exchange: Exchange, hash: Hash, blob: Blob, more: Headers): Promise<void> | void {

@@ -48,7 +48,8 @@ export function describeOpaque({
       const bytes = contentOf(kind, size);
       expect(await ask(server.url + path)).toMatchObject({ status: 404 });
       expect(await ask(server.url + path, 'PUT', { body: bytes })).toMatchObject({ status: stored });
-      const head = { status: 200, headers: { 'content-length': String(size) } };
+      const nosniff = { 'x-content-type-options': 'nosniff' };
+      const head = { status: 200, headers: { 'content-length': String(size), ...nosniff } };
       const got = await ask(server.url + path);
       expect(got).toMatchObject(head);
       expect(got.body.equals(bytes)).toBe(true);

@@ -248,3 +248,21 @@ describe('Accept-Encoding', () => {
     expect([answer.headers['content-encoding'], answer.body.equals(LARGE)]).toEqual([undefined, true]);
   });
 });
+
+test('no browser guesses the type of stored bytes', async () => {
+  const server = await testServer();
+  const page = Buffer.from(`<script>alert(1)</script>${' '.repeat(20_000)}`);
+  const digest = await putOne(server.store, page);
+  await server.store.results.put(addressOf('an action'), resultNaming(digest));
+  const cas = server.url + pathOf(digest);
+  for (const [url, headers] of [
+    [cas, {}],
+    [cas, { range: 'bytes=0-99' }],
+    [cas, { 'accept-encoding': 'zstd' }],
+    [`${server.url}/ac/${KEY}`, {}],
+    [`${server.url}/ac/${KEY}`, { accept: 'application/json' }],
+  ] as const)
+    expect((await ask(url, 'GET', { headers })).headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+    });
+});

@@ -1,4 +1,5 @@
 // The rights of an identity. What is not named is denied.
+import type { AssayError } from '../../core/errors.ts';
 
 export const RIGHTS = [
   'results:read',
@@ -59,6 +60,11 @@ export const NOTHING_MORE: Requirement = all();
 
 export function isMet({ rights, isAny }: Requirement, has: ReadonlySet<Right>): boolean {
   return isAny ? rights.some((right) => has.has(right)) : rights.every((right) => has.has(right));
+}
+
+/** The credential is valid, and not enough. */
+export function isDenial({ code }: AssayError): boolean {
+  return code === 'ASSAY_FORBIDDEN' || code === 'ASSAY_READ_ONLY';
 }
 
 /** True if it can't be met without a right to write: a read-only server refuses it. */

@@ -10,7 +10,7 @@ import { COMPARISON_HEADER } from '../../core/path-set.ts';
 import { STORE } from '../../store/limits.ts';
 import type { ResultAddress, Writer } from '../../store/store.ts';
 import type { Identity } from '../access/identity.ts';
-import { isWrite } from '../access/rights.ts';
+import { isDenial, isWrite } from '../access/rights.ts';
 import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
 import type { AskedResult } from '../activity/activity.ts';
 import { freeBuffer } from '../capacity/buffers.ts';
@@ -296,10 +296,11 @@ export class Call {
     if (!this.#stream.headersSent) {
       this.#stream.respond([...HEAD, ...Object.entries(this.#trailers).flat()], WITHOUT_BODY);
     }
-    const status = grpcStatusOf(error.entry);
-    if (status === 'PERMISSION_DENIED')
+    if (isDenial(error)) {
+      this.server.metrics.denied(this.#method.name);
       this.server.activity.denied(this.#store?.identity, this.#method.name, error.detail);
-    this.#end(status);
+    }
+    this.#end(grpcStatusOf(error.entry));
   }
 
   /**

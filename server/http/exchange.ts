@@ -2,13 +2,13 @@
 // Guarantee: each response is counted once. A response that cannot be finished is cut, so no client takes it
 // for complete.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AssayError, type ErrorCode, messageOf } from '../../core/errors.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
 import { COMPARISON_HEADER } from '../../core/path-set.ts';
 import { STORE } from '../../store/limits.ts';
 import type { ResultAddress, Writer } from '../../store/store.ts';
 import type { Identity } from '../access/identity.ts';
-import { isWrite, NOTHING_MORE, type Requirement } from '../access/rights.ts';
+import { isDenial, isWrite, NOTHING_MORE, type Requirement } from '../access/rights.ts';
 import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
 import type { AskedResult } from '../activity/activity.ts';
 import type { Transfer } from '../connection/min-rate.ts';
@@ -20,7 +20,6 @@ import { CONTENT_ERRORS, type ErrorFormat, errorBody, errorHeaders, type Headers
 export const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is nothing under that address');
 const MISS_HEADERS = errorHeaders(MISS, CONTENT_ERRORS);
 const MISS_BODY = errorBody(MISS, CONTENT_ERRORS);
-const DENIALS: ReadonlySet<ErrorCode> = new Set(['ASSAY_FORBIDDEN', 'ASSAY_READ_ONLY']);
 const EMPTY_BODY = Buffer.alloc(0);
 const WATCHING: ReadonlySet<Route> = new Set(['page', 'status', 'metrics', 'healthz', 'readyz']);
 
@@ -276,7 +275,7 @@ export class Exchange {
   answerError(thrown: unknown, moreHeaders: Headers = [], status?: number): void {
     const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
     this.#log(error, thrown);
-    if (DENIALS.has(error.code)) {
+    if (isDenial(error)) {
       this.server.metrics.denied(this.#route);
       this.server.activity.denied(this.#store?.identity, this.#route, error.detail);
     }

@@ -91,7 +91,7 @@ export class Metrics {
 
   readonly #denied = this.#counter(
     'assay_denied_total',
-    'HTTP requests that their token, or a read-only server, did not allow.',
+    'Requests and calls that their token, or a read-only server, did not allow, by route of HTTP and method of gRPC.',
     ['route'],
   );
 
@@ -146,7 +146,7 @@ export class Metrics {
   }
 
   /** Some tools get a success for it, so the status does not show it. */
-  denied(route: Route): void {
+  denied(route: string): void {
     this.#denied.cell(route).value++;
   }
 

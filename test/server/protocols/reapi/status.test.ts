@@ -6,8 +6,9 @@ import { DEFAULT_NAMESPACE } from '../../../../core/namespace.ts';
 import { RequestMetadata } from '../../../../core/proto/generated/reapi-services.ts';
 import { GrpcClient } from '../../../rig/grpc.ts';
 import { addressOf, contentOf, directoryOf, resultWith } from '../../../store/content.ts';
+import { EVERYBODY } from '../../access/identities.ts';
 import { TestClock } from '../../connection/test-clock.ts';
-import { storeWith } from '../../rig.ts';
+import { ask, storeWith } from '../../rig.ts';
 import { PATHS, ReapiClient, readName, reapiClient, reapiServer, uploadName, writeRequest } from './rig.ts';
 
 const METADATA = 'build.bazel.remote.execution.v2.requestmetadata-bin';
@@ -53,6 +54,23 @@ test('a read-only server reports that in its capabilities, and stores nothing', 
     expect(await answer).toMatchObject({ status: 'PERMISSION_DENIED' });
   }
   expect(await client.missing(DIGEST)).toEqual([DIGEST]);
+});
+
+test('a denied call is counted, by its method', async () => {
+  const { server, client } = await reapiServer(
+    { identities: EVERYBODY, token: 'root' },
+    { authorization: 'Bearer reader' },
+  );
+  expect(await client.batchUpdate({ digest: DIGEST, data: BYTES })).toMatchObject({
+    status: 'PERMISSION_DENIED',
+  });
+  expect(await client.updateResult(DIGEST, Buffer.alloc(0))).toMatchObject({ status: 'PERMISSION_DENIED' });
+  expect(await client.getResult(DIGEST)).toMatchObject({ status: 'NOT_FOUND' });
+  const metrics = await ask(`${server.url}/metrics`, 'GET', { headers: { authorization: 'Bearer root' } });
+  expect(metrics.body.toString().match(/^assay_denied_total\{.*/gm)).toEqual([
+    'assay_denied_total{route="ContentAddressableStorage.BatchUpdateBlobs"} 1',
+    'assay_denied_total{route="ActionCache.UpdateActionResult"} 1',
+  ]);
 });
 
 test.each([

@@ -10,7 +10,7 @@ import { apiUrl, findMount, JSON_APIS } from './adapters.ts';
 import { adminApi } from './admin/api.ts';
 import type { ServerContext } from './context.ts';
 import { dashboardApi } from './dashboard/api/api.ts';
-import { dashboardPages } from './dashboard/pages/plugin.ts';
+import { dashboardPages, UNKNOWN } from './dashboard/pages/plugin.ts';
 import { PAGES } from './dashboard/pages/routes.ts';
 import { createApp } from './http/app.ts';
 import { createHttpServer } from './http/connections.ts';
@@ -26,8 +26,10 @@ export const WITH_ANY_PREFIX = { 'bazel-http': bazelHttp, resumable } as const;
 
 /** An HTTP server that does not listen yet. */
 export async function assemble(context: ServerContext): Promise<Server> {
-  const app = createApp(context, (fastify) =>
-    createHttpServer(context.limits, hotPathFirst(context, fastify)),
+  const app = createApp(
+    context,
+    (fastify) => createHttpServer(context.limits, hotPathFirst(context, fastify)),
+    UNKNOWN,
   );
   addRoutes(app);
   await app.ready();

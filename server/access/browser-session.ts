@@ -107,6 +107,11 @@ function setCookie(value: string, maxAgeSeconds: number, isSecure: boolean): str
   return `${COOKIE}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`;
 }
 
+/** The browser logged in once. The session may have ended. */
+export function hasSession({ cookie }: IncomingHttpHeaders): boolean {
+  return cookie !== undefined && valueIn(cookie) !== undefined;
+}
+
 function valueIn(cookies: string): string | undefined {
   for (const one of cookies.split(';')) {
     const [name, value] = one.trim().split('=');

@@ -11,6 +11,7 @@ import { Readable } from 'node:stream';
 import fastify, {
   type FastifyContextConfig,
   type FastifyInstance,
+  type FastifyReply,
   type FastifyRequest,
   type HTTPMethods,
 } from 'fastify';
@@ -43,11 +44,12 @@ declare module 'fastify' {
 
 /**
  * `serverFactory` makes the HTTP server. It passes to its argument the requests that the hot path does not
- * answer.
+ * answer. `unknown` is the config of every address that does not exist.
  */
 export function createApp(
   context: ServerContext,
   serverFactory: (app: RequestListener) => Server,
+  unknown: FastifyContextConfig,
 ): FastifyInstance {
   const app = fastify({
     serverFactory,
@@ -59,24 +61,18 @@ export function createApp(
     /** URLs that the router cannot decode. No hook has run for them. */
     frameworkErrors: (_error, request, reply) => {
       reply.hijack();
-      new Exchange(request.raw, reply.raw, context, 'other', PAGE_ERRORS).run(async (exchange) => {
-        exchange.authorize();
+      exchangeOf(request, reply, context, unknown).run(async (exchange) => {
+        authorize(request, exchange, unknown);
         throw notFound(request);
       });
     },
   });
   app.decorateRequest('exchange');
   app.addHook('onRequest', async (request, reply) => {
-    const {
-      route = 'other',
-      errors = PAGE_ERRORS,
-      htmlErrors,
-      isPublic = false,
-    } = request.routeOptions.config;
-    const format = (acceptsHtml(request) && htmlErrors) || errors;
-    request.exchange = new Exchange(request.raw, reply.raw, context, route, format);
+    const config = request.is404 ? unknown : request.routeOptions.config;
+    request.exchange = exchangeOf(request, reply, context, config);
     request.exchange.check();
-    if (!isPublic) authorize(request);
+    if (!config.isPublic) authorize(request, request.exchange, config);
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', parseBody);
@@ -98,6 +94,16 @@ export function createApp(
     throw notFound(request);
   });
   return app;
+}
+
+function exchangeOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: ServerContext,
+  { route = 'other', errors = PAGE_ERRORS, htmlErrors }: FastifyContextConfig,
+): Exchange {
+  const format = (acceptsHtml(request) && htmlErrors) || errors;
+  return new Exchange(request.raw, reply.raw, context, route, format);
 }
 
 /** fastify answers 404 for a method without a route. The catalogue wants 405, before the body is read. */
@@ -124,9 +130,13 @@ export function acceptsHtml({ headers }: Pick<FastifyRequest, 'headers'>): boole
 }
 
 /** A credential in the header wins. A cookie that is not valid counts as none. */
-export function authorize({ exchange, headers, routeOptions, method }: FastifyRequest): void {
+export function authorize(
+  { headers, method }: FastifyRequest,
+  exchange: Exchange,
+  { acceptsSession = false }: FastifyContextConfig,
+): void {
   const isReading = method === 'GET' || method === 'HEAD';
-  const takesCookie = isReading && routeOptions.config.acceptsSession && headers.authorization === undefined;
+  const takesCookie = isReading && acceptsSession && headers.authorization === undefined;
   const identity = takesCookie ? exchange.server.browserSessions.identityOf(headers) : undefined;
   if (identity) exchange.authorizeAs(identity);
   else exchange.authorize();

@@ -1,6 +1,7 @@
 // The headers and the body of an error response, in the format of the client's protocol.
 import type { IncomingMessage } from 'node:http';
 import type { AssayError } from '../../core/errors.ts';
+import { hasSession } from '../access/browser-session.ts';
 import { ACCESS, SERVER } from '../limits.ts';
 
 /** Alternating names and values, as writeHead accepts them: Node would copy an object for each response. */
@@ -21,6 +22,12 @@ export interface ErrorFormat {
 
 const CHALLENGE = ['www-authenticate', 'Bearer', 'www-authenticate', 'Basic realm="assay"'];
 
+/** A logged-in browser, or a page that loads something: the browser would cover the page with its own dialog. */
+function isOfPage({ headers }: IncomingMessage): boolean {
+  const { 'sec-fetch-dest': destination = 'document' } = headers;
+  return destination !== 'document' || hasSession(headers);
+}
+
 export function jsonErrors(methods: string): ErrorFormat {
   return {
     type: 'application/json',
@@ -32,9 +39,14 @@ export function jsonErrors(methods: string): ErrorFormat {
 export const PAGE_ERRORS = jsonErrors('GET, HEAD');
 export const CONTENT_ERRORS = jsonErrors('GET, HEAD, PUT');
 
-export function errorHeaders({ code, entry }: AssayError, format: ErrorFormat): Headers {
+export function errorHeaders(
+  { code, entry }: AssayError,
+  format: ErrorFormat,
+  request?: IncomingMessage,
+): Headers {
   const type = ['content-type', format.type, ...(format.headers ?? [])];
-  if (code === 'ASSAY_UNAUTHORIZED' && format.isChallenging !== false) return [...type, ...CHALLENGE];
+  const isChallenging = format.isChallenging !== false && !(request && isOfPage(request));
+  if (code === 'ASSAY_UNAUTHORIZED' && isChallenging) return [...type, ...CHALLENGE];
   if (code === 'ASSAY_BAD_ENCODING') return [...type, 'accept-encoding', 'identity'];
   if (code === 'ASSAY_STORE_FULL') return [...type, 'retry-after', String(SERVER.fullRetryAfterSeconds)];
   if (code === 'ASSAY_TOO_MANY_FAILURES')

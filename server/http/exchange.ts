@@ -289,7 +289,7 @@ export class Exchange {
   /** The page for an error can fail for the reason that the page itself did: then the client gets JSON. */
   #describe(error: AssayError): { headers: Headers; body: Buffer } {
     const as = (format: ErrorFormat) => ({
-      headers: errorHeaders(error, format),
+      headers: errorHeaders(error, format, this.request),
       body: errorBody(error, format, this.request),
     });
     try {

@@ -62,6 +62,8 @@ function isNavigation(request: IncomingMessage | undefined): boolean {
 }
 
 const PAGE = { route: 'page', htmlErrors: HTML_ERRORS, acceptsSession: true } as const;
+/** Of an address that does not exist: a browser gets a page. */
+export const UNKNOWN = { ...PAGE, route: 'other' } as const;
 const PUBLIC = { ...PAGE, isPublic: true } as const;
 
 /** Another page of this server is meant. */
@@ -84,7 +86,7 @@ export function dashboardPages(pages: Readonly<Record<string, Renderer>>) {
         if (isRoot) {
           reply.header('vary', 'accept');
           if (!acceptsHtml(request)) return plainFrontPage(request, reply);
-          authorize(request);
+          authorize(request, request.exchange, config);
         }
         request.exchange.require(READ);
         const page = await render(request);

@@ -173,3 +173,30 @@ test('a person logs in, follows a link from another site, and logs out', async (
   /** Chromium reports each answer that is not a success. */
   expect(complaints.filter((text) => !/status of (401|403)/.test(text))).toEqual([]);
 });
+
+test.each(['/nowhere', '/favicon.ico', '/a/%zz', '/api/v1/nothing'])(
+  'no browser is asked for a password at %s',
+  async (path) => {
+    const server = await testServer({ identities: EVERYBODY });
+    const cookie = await cookieOf(server, 'reader');
+    for (const accept of [HTML.accept, 'image/avif,image/webp,*/*']) {
+      const answer = await ask(server.url + path, 'GET', { headers: { accept, cookie } });
+      expect([answer.status, answer.headers['www-authenticate']]).toEqual([
+        path.includes('%') ? 400 : 404,
+        undefined,
+      ]);
+    }
+    const stranger = await ask(server.url + path, 'GET', { headers: HTML });
+    expect([stranger.status, stranger.headers['www-authenticate']]).toEqual([401, undefined]);
+    expect(stranger.body.toString()).toContain('url=/login?next=');
+    const tool = await ask(server.url + path);
+    expect([tool.status, tool.headers['www-authenticate']]).toEqual([401, ['Bearer', 'Basic realm="assay"']]);
+  },
+);
+
+test('a browser whose login has ended is not asked for a password by the API', async () => {
+  const server = await testServer({ identities: EVERYBODY });
+  const headers = { accept: '*/*', cookie: 'assay-session=ended' };
+  const { status, headers: answered } = await ask(`${server.url}/api/v1/tail`, 'GET', { headers });
+  expect([status, answered['www-authenticate']]).toEqual([401, undefined]);
+});

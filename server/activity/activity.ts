@@ -65,7 +65,7 @@ export class Activity {
   /** Unique among all processes that use the store. */
   readonly process = randomBytes(PROCESS_BYTES).toString('hex');
   readonly #figures: Figures;
-  readonly #tail: LiveTail;
+  readonly #tail = new LiveTail();
   readonly #callers = new Callers();
   readonly #groups = new RequestGroups(this.process);
   readonly #denied = new DeniedWrites(this.process);
@@ -89,7 +89,6 @@ export class Activity {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#figures = new Figures(this.process, this.#now);
-    this.#tail = new LiveTail(this.process);
     this.#predictions = new PredictedResults((asked) => {
       options.onUsedPrediction?.();
       this.lookedUp({ ...asked, found: true });

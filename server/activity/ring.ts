@@ -9,19 +9,14 @@ export class Ring<T> {
     this.#size = size;
   }
 
-  /** Of all that were ever added. */
-  get count(): number {
-    return this.#count;
-  }
-
   add(item: T): void {
     this.#items[this.#count % this.#size] = item;
     this.#count++;
   }
 
-  /** Newest first, without the first `after` of all that were ever added. */
-  *newest(after = 0): Generator<T, void, void> {
-    const first = Math.max(after, this.#count - this.#size);
+  /** Newest first. */
+  *newest(): Generator<T, void, void> {
+    const first = Math.max(0, this.#count - this.#size);
     for (let at = this.#count - 1; at >= first; at--) {
       const item = this.#items[at % this.#size];
       if (item !== undefined) yield item;

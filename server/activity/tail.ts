@@ -1,5 +1,6 @@
 // The live tail: the newest lookups and writes of results on this process, in a ring.
 // An event is filed under the namespace of the token that caused it, and shown to those who may read that.
+import { randomUUID } from 'node:crypto';
 import { type Namespace, writtenFrom } from '../../core/namespace.ts';
 import type { Tail, TailEvent } from '../dashboard/api/types.ts';
 import { DASHBOARD } from '../limits.ts';
@@ -17,27 +18,36 @@ export interface Happening {
   readonly run: string | undefined;
 }
 
-export class LiveTail {
-  readonly #process: string;
-  readonly #events = new Ring<Happening>(DASHBOARD.tailEvents);
+/** Of a reader who has seen no event. */
+const BEGINNING = 'beginning';
 
-  constructor(process: string) {
-    this.#process = process;
-  }
+export class LiveTail {
+  readonly #events = new Ring<Happening>(DASHBOARD.tailEvents);
+  /** The position of each event that was the newest one of an answer. */
+  readonly #positions = new WeakMap<Happening, string>();
 
   add(happening: Happening): void {
     this.#events.add(happening);
   }
 
-  /** `after`: the position of an earlier answer. What was overwritten meanwhile is left out. */
-  read(namespaces: readonly Namespace[] | undefined, after?: string): Tail {
-    const [process, number] = after?.split('.') ?? [];
-    const { count } = this.#events;
-    const seen = process === this.#process ? Number(number) || 0 : 0;
-    const events: TailEvent[] = [];
-    for (const happening of this.#events.newest(Math.max(0, Math.min(seen, count))))
-      if (isIn(happening.namespace, namespaces)) events.push(eventOf(happening));
-    return { events, position: `${this.#process}.${count}` };
+  /**
+   * `after`: the position of an earlier answer. What was overwritten meanwhile is left out. A position is random,
+   * and that of an event that the reader sees: a number would tell how many events others caused.
+   */
+  read(namespaces: readonly Namespace[] | undefined, after = BEGINNING): Tail {
+    const found: Happening[] = [];
+    for (const one of this.#events.newest()) {
+      if (this.#positions.get(one) === after) break;
+      if (isIn(one.namespace, namespaces)) found.push(one);
+    }
+    const [newest] = found;
+    return { events: found.map(eventOf), position: newest ? this.#positionOf(newest) : after };
+  }
+
+  #positionOf(happening: Happening): string {
+    const position = this.#positions.get(happening) ?? randomUUID();
+    this.#positions.set(happening, position);
+    return position;
   }
 }
 

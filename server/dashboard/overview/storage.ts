@@ -90,7 +90,9 @@ export function tokensOf({ access }: ServerContext, identity: Identity, now = Da
   return access
     .listed()
     .filter(({ name, namespace }) =>
-      isAdmin ? isAtOrBelow(namespace, identity.namespace) : name === identity.name,
+      isAdmin
+        ? isAtOrBelow(namespace, identity.namespace)
+        : name === identity.name && namespace === identity.namespace,
     )
     .map(({ name, namespace, rights, expiresAt }) => ({
       name,

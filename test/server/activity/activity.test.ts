@@ -199,6 +199,32 @@ test('the tail goes on after a position', async () => {
   expect((await get<Tail>(MAIN, `tail?after=${second.position}`)).events).toEqual([]);
 });
 
+test('the position of the tail tells nothing of other tenants', async () => {
+  const { get, lookUp } = await served();
+  const empty = await get<Tail>(MAIN, 'tail');
+  await lookUp(OTHER, `/ac/${key('theirs')}`);
+  expect(await get<Tail>(MAIN, `tail?after=${empty.position}`)).toEqual(empty);
+  await lookUp(MAIN, `/ac/${key('a')}`);
+  const first = await get<Tail>(MAIN, `tail?after=${empty.position}`);
+  expect(first.events.map((event) => event.key)).toEqual([key('a')]);
+  for (let time = 0; time < 20; time++) await lookUp(OTHER, `/ac/${key('theirs')}`);
+  expect(await get<Tail>(MAIN, `tail?after=${first.position}`)).toEqual({ ...first, events: [] });
+  await lookUp(MAIN, `/ac/${key('b')}`);
+  const second = await get<Tail>(MAIN, `tail?after=${first.position}`);
+  expect(second.events.map((event) => event.key)).toEqual([key('b')]);
+});
+
+test('a token is not shown to one of the same name in another tenant', async () => {
+  const tokens = ['acme', 'rival'].map((namespace) => identity('ci', { namespace, rights: 'read' }));
+  const source = { ...sourceOf(...tokens.slice(0, 1)), listed: () => tokens };
+  const server = await testServer({ identities: source });
+  const answer = await ask(`${server.url}/api/v1/storage`, 'GET', {
+    headers: { authorization: 'Bearer ci' },
+  });
+  const { tokens: shown }: Storage = JSON.parse(answer.body.toString());
+  expect(shown.map(({ namespace }) => namespace)).toEqual(['acme']);
+});
+
 test('the requests of one invocation are one run, also after a restart; other invocations are others', async () => {
   const { server, lookUp } = await served();
   for (const [invocation, name] of [

@@ -222,7 +222,7 @@ const catalogue = {
   },
   ASSAY_TOO_MANY_FAILURES: {
     summary: 'Too many exchanges of tokens from this address were refused.',
-    hint: 'Wait for a minute. The answers before this one say why the tokens were refused.',
+    hint: 'Wait for a minute. The answers before this one say why the tokens were refused; a valid token is taken at once.',
     status: 429,
   },
   ASSAY_TOKEN_AUDIENCE: {

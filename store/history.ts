@@ -40,6 +40,8 @@ export interface HistoryPage {
 export interface History {
   /** All of them or none. Resolves when they are durable. */
   put(documents: readonly HistoryDocument[]): Promise<void>;
+  /** False if its namespace has a document of its kind with its id. Of two calls at once, one is first. */
+  add(document: HistoryDocument): Promise<boolean>;
   /** The newest document with this id in one of these namespaces. */
   get(
     kind: string,

@@ -18,6 +18,8 @@ export const KEPT_MS: Readonly<Record<string, number>> = {
   minute: DASHBOARD.minutesKeptMs,
   'ten-minutes': DASHBOARD.minutesKeptMs,
   node: DASHBOARD.minutesKeptMs,
+  /** Its time is the end of the token. */
+  'used-token': 0,
 };
 
 /** The largest first: what a full history loses. */

@@ -85,7 +85,7 @@ export const serveCommand: CommandModule = {
     try {
       if (disk) metrics.watch(disk.space);
       const access = hasIdentities(settings)
-        ? new Access(settings, authKey(settings, opened), log)
+        ? new Access(settings, authKey(settings, opened), log, store.history)
         : undefined;
       const { maxBlobBytes } = settings;
       const server = await startServer({

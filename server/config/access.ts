@@ -1,10 +1,12 @@
 // Access: who may use the server, as its settings say. A reload replaces it while the server runs.
 // Guarantee: a change is prepared whole before any of it takes effect.
 import type { Logger } from 'pino';
+import type { History } from '../../store/history.ts';
 import type { AuthKey } from '../access/auth-key.ts';
 import { type ExchangeRequest, type Grant, Identities, type TokenExchange } from '../access/identities.ts';
 import type { Identity, IdentitySource } from '../access/identity.ts';
 import { OidcIssuers } from '../access/oidc/issuers.ts';
+import { storedUsedTokens, UsedTokensInMemory } from '../access/oidc/replay.ts';
 import { ShortTokens } from '../access/short-tokens.ts';
 import { TokenSource } from '../access/token-source.ts';
 import type { Settings } from './settings.ts';
@@ -26,11 +28,12 @@ export class Access implements IdentitySource, TokenExchange {
   #current: Current;
   #stopFollowing = new AbortController();
 
-  /** Throws ASSAY_TOKENS_FILE if the tokens file is not valid. */
-  constructor(settings: Settings, key: AuthKey, log: Logger) {
+  /** `history` keeps which CI tokens were used. Throws ASSAY_TOKENS_FILE if the tokens file is not valid. */
+  constructor(settings: Settings, key: AuthKey, log: Logger, history?: History) {
     this.#log = log;
     this.#shortTokens = new ShortTokens(key);
-    this.#issuers = new OidcIssuers(settings.issuers ?? []);
+    const used = history && !settings.readOnly ? storedUsedTokens(history) : new UsedTokensInMemory(history);
+    this.#issuers = new OidcIssuers(settings.issuers ?? [], { used });
     this.#current = this.#open(settings, undefined);
   }
 

@@ -24,6 +24,13 @@ const PUT: Statement = {
     ON CONFLICT (kind, namespace, id) DO UPDATE SET at = excluded.at, bytes = excluded.bytes`,
 };
 
+const ADD: Statement = {
+  name: 'history add',
+  text: `
+    INSERT INTO assay.history (kind, namespace, id, at, bytes) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT DO NOTHING RETURNING id`,
+};
+
 const ORDER = 'ORDER BY at DESC, id DESC, namespace DESC';
 
 const GET: Statement = {
@@ -78,6 +85,12 @@ export class FleetHistory implements History {
       documents.map(({ at }) => at),
       documents.map(({ bytes }) => bytes),
     ]);
+  }
+
+  async add(document: HistoryDocument): Promise<boolean> {
+    checkDocument(document, STORE.historyDocumentBytes);
+    const { kind, namespace, id, at, bytes } = document;
+    return (await this.#database.query(ADD, [kind, namespace, id, at, bytes])).length > 0;
   }
 
   async get(

@@ -61,6 +61,7 @@ export function limitedHistory(history: History, space: SpaceLimit): History {
         documents.reduce((sum, { bytes }) => sum + bytes.length, 0),
         () => history.put(documents),
       ),
+    add: (document) => space.withReserved(document.bytes.length, () => history.add(document)),
     get: (kind, id, namespaces) => history.get(kind, id, namespaces),
     page: (query) => history.page(query),
     kinds: () => history.kinds(),

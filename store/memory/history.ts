@@ -24,6 +24,12 @@ export function memoryHistory(): History {
         kinds.set(kind, kept);
       }
     },
+    async add(document) {
+      const { kind, id, namespace } = document;
+      if (kinds.get(kind)?.has(nameOf(id, namespace))) return false;
+      await this.put([document]);
+      return true;
+    },
     async get(kind, id, namespaces) {
       return documentsOf(kind).find((one) => one.id === id && isIn(one, namespaces));
     },

@@ -53,6 +53,22 @@ export function describeHistory(backend: Backend): void {
       expect(await history.get('run', 'c', undefined)).toEqual(put[2]);
     });
 
+    test('adds a document once, also if several come at the same time', async () => {
+      const first = document('a', 30);
+      const added = await Promise.all(
+        [first, document('a', 40), document('a', 50)].map((one) => history.add(one)),
+      );
+      expect(added.filter(Boolean)).toHaveLength(1);
+      const kept = await history.get('run', 'a', [WEB]);
+      expect(await history.add(document('a', 60))).toBe(false);
+      expect(await history.get('run', 'a', [WEB])).toEqual(kept);
+      expect(await ids()).toEqual(['a']);
+      expect(await history.add(document('a', 60, WEBSITE))).toBe(true);
+      await history.removeBefore('run', 100, 10);
+      expect(await history.add({ ...first, bytes: Buffer.alloc(0) })).toBe(true);
+      expect(await history.get('run', 'a', [WEB])).toEqual({ ...first, bytes: Buffer.alloc(0) });
+    });
+
     test('lists the kinds of which there is a document', async () => {
       expect(await history.kinds()).toEqual([]);
       await history.put([document('a', 1), document('b', 2, WEB, 'r'), document('c', 3, WEB, 'zone')]);

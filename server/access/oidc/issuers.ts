@@ -10,7 +10,7 @@ import type { Issuer } from './config.ts';
 import { type FetchJson, fetchJson } from './fetch-json.ts';
 import { IssuerKeys } from './keys.ts';
 import { refused } from './refusal.ts';
-import { UsedTokens } from './replay.ts';
+import { tokenDigest, type UsedTokens, UsedTokensInMemory } from './replay.ts';
 import { identityFor } from './rule.ts';
 
 interface Known {
@@ -21,17 +21,20 @@ interface Known {
 interface Options {
   readonly now?: () => number;
   readonly fetchJson?: FetchJson;
+  /** In memory unless given. */
+  readonly used?: UsedTokens;
 }
 
 export class OidcIssuers implements Issuers {
   readonly #now: () => number;
   readonly #fetchJson: FetchJson;
-  readonly #used = new UsedTokens();
+  readonly #used: UsedTokens;
   #known: ReadonlyMap<string, Known> = new Map();
 
   constructor(issuers: readonly Issuer[], options: Options = {}) {
     this.#now = options.now ?? Date.now;
     this.#fetchJson = options.fetchJson ?? fetchJson;
+    this.#used = options.used ?? new UsedTokensInMemory();
     this.configure(issuers);
   }
 
@@ -66,7 +69,9 @@ export class OidcIssuers implements Issuers {
     const now = this.#now();
     const identity = identityFor(issuer.rules, { ...issuer, claims }, now);
     if (!identity) throw refused(`no rule of this server applies to ${described(claims)}`);
-    if (typeof claims.jti === 'string') this.#used.use(issuer.issuer, claims.jti, claims.exp, now);
+    const endsAt = claims.exp * 1000 + ACCESS.clockSkewMs;
+    if (!(await this.#used.add(tokenDigest(token), endsAt, now)))
+      throw refused('it was exchanged before, and each is taken once');
     return identity;
   }
 }

@@ -152,7 +152,6 @@ async function loginRoutes(app: FastifyInstance): Promise<void> {
     const form = body instanceof URLSearchParams ? body : new URLSearchParams();
     const next = ownPath(form.get('next') ?? undefined);
     const address = exchange.request.socket.remoteAddress ?? '';
-    failures.check(address);
     const session = exchange.server.browserSessions.open(
       (form.get('token') ?? '').trim(),
       isSecure(exchange.request),

@@ -48,7 +48,6 @@ export async function tokenExchange(app: FastifyInstance): Promise<void> {
     if (!(body instanceof URLSearchParams))
       throw new AssayError('ASSAY_BAD_MESSAGE', `the body must be a form (${FORM})`);
     const address = exchange.request.socket.remoteAddress ?? '';
-    failures.check(address);
     try {
       const grant = await exchanges.exchange(parseExchange(body));
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache');

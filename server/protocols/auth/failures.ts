@@ -1,7 +1,7 @@
-// Counts refused exchanges by the address of the client, and refuses more of them for a while.
+// Counts refused exchanges by the address of the client, and tells a client that fails too often to wait.
 //
-// Guarantees: memory is bounded, and an address is free again after a minute. Behind a proxy all clients have
-// one address: a client that fails on purpose can then stop logins, and builds run without the cache.
+// Guarantees: memory is bounded, and an address is free again after a minute. A valid token is never refused for
+// the failures of others: behind a proxy all clients have one address.
 import { isIPv6 } from 'node:net';
 import { AssayError } from '../../../core/errors.ts';
 import { ACCESS } from '../../limits.ts';
@@ -20,16 +20,12 @@ export class FailedExchanges {
     this.#now = now;
   }
 
-  /** Throws if this client has failed too often. */
-  check(address: string): void {
-    const count = this.#current(networkOf(address));
-    if (count && count.failures >= ACCESS.maxFailedExchanges)
-      throw new AssayError('ASSAY_TOO_MANY_FAILURES', `${count.failures} exchanges from there were refused`);
-  }
-
+  /** Throws if this client has failed too often: it is told to wait instead of why it failed. */
   add(address: string): void {
     const network = networkOf(address);
     const count = this.#current(network);
+    if (count && count.failures >= ACCESS.maxFailedExchanges)
+      throw new AssayError('ASSAY_TOO_MANY_FAILURES', `${count.failures} exchanges from there were refused`);
     if (count) {
       count.failures++;
       return;

@@ -56,6 +56,18 @@ export class DiskHistory implements History {
     );
   }
 
+  async add(document: HistoryDocument): Promise<boolean> {
+    checkDocument(document, STORE.historyDocumentBytes);
+    const key = documentKey(document.kind, document);
+    const value = encode(key, document);
+    return this.#tables.commitIfSpace(value.length, () =>
+      this.#table.ifNoExists(key, () => {
+        this.#table.put(key, value);
+        for (const order of orderKeys(document.kind, document)) this.#table.put(order, PRESENT);
+      }),
+    );
+  }
+
   async get(
     kind: string,
     id: string,

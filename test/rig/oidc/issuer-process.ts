@@ -90,7 +90,7 @@ async function idToken(
   if (headers.authorization !== 'Bearer of-the-job') return send({ message: 'no such job' }, 401);
   if (mode === 'no id tokens') return send({ message: 'down' }, 500);
   const aud = url.searchParams.get('audience') ?? 'https://github.com/acme';
-  const { token } = await sign({ claims: { ...jobClaims, aud, jti: `job-${tokens++}` } });
+  const { token } = await sign({ claims: { ...jobClaims, aud } });
   send({ count: 1, value: token });
 }
 
@@ -105,7 +105,7 @@ async function sign({ claims = {}, header = {}, alg = 'RS256' }: Wanted): Promis
   const key = keys.findLast(({ algorithms }) => algorithms.includes(alg));
   if (!key) throw new Error(`no key for ${alg}`);
   const now = Math.floor(Date.now() / 1000);
-  const all = { iss: issuer(), iat: now, nbf: now, exp: now + 300, ...claims };
+  const all = { iss: issuer(), iat: now, nbf: now, exp: now + 300, jti: `token-${tokens++}`, ...claims };
   const payload = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
   const token = await new SignJWT(payload)
     .setProtectedHeader({ alg, typ: 'JWT', ...(key.jwk.kid && { kid: key.jwk.kid }), ...header })

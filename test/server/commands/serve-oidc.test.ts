@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { OidcIssuer } from '../../rig/oidc/issuer.ts';
-import { ask } from '../rig.ts';
+import { type Answer, ask } from '../rig.ts';
 import { folder, Serve } from './serve-process.ts';
 
 const AUDIENCE = 'https://cache.example';
@@ -62,16 +62,20 @@ class Job {
 
 /** What `assay login` does (test/client/login). */
 async function login(url: string, job: Record<string, unknown>): Promise<string> {
-  const form = new URLSearchParams({
-    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-    subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
-    subject_token: await issuer.sign({ claims: job }),
-  });
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  const answer = await ask(`${url}/auth/token`, 'POST', { headers, body: Buffer.from(form.toString()) });
+  const answer = await exchange(url, await issuer.sign({ claims: job }));
   const { access_token, error_description } = JSON.parse(answer.body.toString());
   if (answer.status !== 200) throw new Error(error_description);
   return access_token;
+}
+
+function exchange(url: string, subject_token: string): Promise<Answer> {
+  const form = new URLSearchParams({
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
+    subject_token,
+  });
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  return ask(`${url}/auth/token`, 'POST', { headers, body: Buffer.from(form.toString()) });
 }
 
 const MAIN = claims('push', 'refs/heads/main');
@@ -112,4 +116,20 @@ test('a token stays valid when the server starts again, and a rule counts from S
   await second.said('is kept for pull requests');
   await login(url, { ...MAIN, repository_id: '75' });
   expect(second.stderr).not.toContain(token.split('.')[1]);
+});
+
+test('a CI token is taken once, also after a restart; by a read-only server until its restart', async () => {
+  const subject = await issuer.sign({ claims: { ...MAIN, jti: null } });
+  const exchanged = async (...flags: string[]) => {
+    const server = new Serve(['--config', config, ...flags]);
+    const url = await server.url();
+    const answers = [await exchange(url, subject), await exchange(url, subject)];
+    server.child.kill('SIGKILL');
+    await server.ended();
+    return answers.map(({ status }) => status);
+  };
+  expect(await exchanged('--read-only')).toEqual([200, 400]);
+  expect(await exchanged()).toEqual([200, 400]);
+  expect(await exchanged()).toEqual([400, 400]);
+  expect(await exchanged('--read-only')).toEqual([400, 400]);
 });

@@ -109,11 +109,12 @@ test('a token that is wrong, or may not read, gives no cookie; and it is nowhere
   expect(whole).not.toContain('a-secret-that-nobody-has');
 });
 
-test('an address that fails too often has to wait', async () => {
+test('an address that fails too often is asked to wait, and keeps nobody else from a login', async () => {
   const server = await testServer({ identities: EVERYBODY });
   for (let attempt = 0; attempt < 30; attempt++) expect((await login(server, 'wrong')).status).toBe(401);
-  const { status, headers } = await login(server, 'reader');
+  const { status, headers } = await login(server, 'wrong');
   expect([status, headers['retry-after']]).toEqual([429, '60']);
+  expect((await login(server, 'reader')).status).toBe(303);
 });
 
 test.each([

@@ -106,6 +106,14 @@ export const STORE = {
   mappedBytes: 192 * MIB,
   /** Processes that may have one store open. */
   maxReaders: 1024,
+  /** How often a process that writes looks for the slots of readers that are dead. */
+  readerCheckMs: 1 * SECOND,
+  /**
+   * A process that stays in one read transaction for so long is stopped. The file may grow by so much meanwhile, or
+   * by an eighth.
+   */
+  pinnedMs: 10 * SECOND,
+  pinnedBytes: 64 * MIB,
   /** Rows that are read before others get a turn of the event loop. */
   rangeEntries: 512,
   /** How often the header is read again if the index seems damaged while another process commits. */

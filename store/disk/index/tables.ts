@@ -13,6 +13,7 @@ import { FreeSpace, freeBytes } from '../fs/free-space.ts';
 import { mappedBytes, requireAddressSpace } from '../fs/process-memory.ts';
 import { type Change, CommitQueue } from './commits.ts';
 import { DATA_FILE, refuseUnopenable } from './guard.ts';
+import { OtherReaders } from './other-readers.ts';
 import { takeReaderSlot } from './reader-slot.ts';
 import { SameFileCheck } from './same-file.ts';
 
@@ -59,6 +60,7 @@ export class Tables {
   readonly #freeSpace: FreeSpace;
   readonly #commits: CommitQueue;
   readonly #sameFile: SameFileCheck;
+  readonly #readers = new OtherReaders(() => this.fileBytes());
   /** Undefined after LMDB has failed; the next use opens the index again. */
   #opened: Opened | undefined;
   #isClosing = false;
@@ -111,7 +113,10 @@ export class Tables {
 
   /** For a change that needs that much disk space. False if its condition does not hold. */
   commitIfSpace(bytes: number, change: Change): Promise<boolean> {
-    return this.#attempt(() => this.#freeSpace.withReserved(bytes, () => this.#commits.add(change)));
+    return this.#attempt(() => {
+      this.#readers.refuseIfPinned();
+      return this.#freeSpace.withReserved(bytes, () => this.#commits.add(change));
+    });
   }
 
   commit(change: Change): Promise<boolean> {
@@ -121,6 +126,7 @@ export class Tables {
   async #attempt(write: () => Promise<boolean>): Promise<boolean> {
     try {
       this.#sameFile.check();
+      this.#readers.check(this.#current.root);
       return await write();
     } catch (error) {
       throw indexFaultOf('writing the index', this.#folder, error);

@@ -22,6 +22,8 @@ const LIMITS = `
 
 - A bit that flips in LMDB's own page structure can make entries unreachable, which then are misses. It can also make the index unreadable. Then
   Assay refuses the store with an error, or the process ends inside LMDB. Wrong bytes are never served.
+- A process that is stopped (SIGSTOP, Ctrl-Z) while it commits makes the commits of all others wait until it goes on or is killed. One that is stopped
+  while it reads makes the index file grow, within the bounds of [0455](decisions/0455-readers-that-pin-pages.md).
 - A disk that reports a sync which it did not do. The power-loss tests trust syncs.
 - The server cuts a client that moves nothing for 60 s, or for 5 s under pressure ([0231](decisions/0231-slow-clients-time-limits.md)). Until then, a client
   that reads nothing of a large response holds 32 KiB. Up to 16 of them hold 1 MiB each, or 2 MiB if they had read 8 MiB before

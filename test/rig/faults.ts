@@ -74,6 +74,13 @@ export const FAULTS = {
       'healthy clients are always served; memory grows by less than 64 MiB, or 128 MiB with the 1,600; slow clients stay until more than 80 % of all connections are in use, and are then cut',
     test: 'test/attack/slow-sockets.test.ts',
   },
+  'index-load': {
+    fault:
+      'two processes that write and evict, one that verifies and copies, and one that holds a read transaction, on one full store; each is killed and stopped at seeded moments',
+    promise:
+      'every page of the index is in one tree or in the free list, once; every blob has the right bytes; nothing crashes',
+    test: 'test/crash/index-load.test.ts',
+  },
   churn: {
     fault: 'writes of ten times the size of a store of 64 MiB that is always full; 20 clients, 100,000 hits',
     promise: 'every entry that a response named is present, with the right bytes, until its lease ends',

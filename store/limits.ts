@@ -173,6 +173,8 @@ export const STORE = {
   lostAfterMs: 1 * MINUTE,
   /** Missing objects that a node remembers for that. */
   maxSuspects: 10_000,
+  /** Objects of one blob that a put asks the bucket for at once. */
+  objectChecks: 8,
   /** How often an object's bytes are asked for again from where they stopped. */
   objectAttempts: 3,
 

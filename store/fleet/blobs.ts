@@ -7,6 +7,9 @@
 // F2 The row of a large blob is written after its object is durable, and only while the object's row is still the
 //    upload's own (object-rows.ts). The second of two uploads of one digest condemns its own object.
 // F3 An object's name is never used twice. So nothing that deletes an object can hit another blob's.
+// F4 A put of a large blob is acknowledged only if the bucket has its objects. If it has lost one, the objects that
+//    the put has just sent take their place, as a new generation.
+import { concurrently } from '../../core/concurrently.ts';
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { sha256 } from '../../core/sha256.ts';
@@ -82,7 +85,42 @@ const PUT_LARGE: Statement = {
         FROM added, g, c WHERE o.name IN (SELECT name FROM owned)
       ),
       counted AS (${COUNT})
-    SELECT generation FROM added`,
+    SELECT added.generation = g.n AS "isMine" FROM added, g`,
+};
+
+/**
+ * Gives the blob of generation `$2` the objects that PUT_LARGE has just condemned. No row comes back if the blob has
+ * changed meanwhile.
+ */
+const REPAIR: Statement = {
+  name: 'blob repair',
+  text: `
+    WITH c AS (SELECT tick FROM assay.clock), g AS (SELECT nextval('assay.generation') AS n),
+      owned AS (
+        SELECT name FROM assay.object WHERE name = ANY ($5::uuid[]) AND state = ${CONDEMNED}
+        ORDER BY name FOR UPDATE
+      ),
+      lost AS (
+        SELECT k.objects FROM assay.presence p JOIN assay.content k ON k.hash = p.hash
+        WHERE p.hash = $1 AND p.generation = $2 AND k.generation = $2
+          AND (SELECT count(*) FROM owned) = cardinality($5::uuid[])
+        FOR UPDATE OF p
+      ),
+      repaired AS (
+        UPDATE assay.presence p SET generation = g.n, tick = greatest(p.tick, c.tick), tenants =
+          CASE WHEN p.tenants @> $3::int[] THEN p.tenants ELSE p.tenants || $3::int[] END
+        FROM c, g, lost WHERE p.hash = $1 AND p.generation = $2 RETURNING p.hash
+      ),
+      placed AS (
+        UPDATE assay.content k SET generation = g.n, age = c.tick, checksums = $4, objects = $5, lengths = $6::int8[]
+        FROM c, g, repaired WHERE k.hash = repaired.hash
+      ),
+      settled AS (
+        UPDATE assay.object o SET tick = c.tick,
+          state = CASE WHEN o.name = ANY ($5::uuid[]) THEN ${STORED} ELSE ${CONDEMNED} END
+        FROM c, lost, repaired WHERE o.name = ANY ($5::uuid[] || lost.objects)
+      )
+    SELECT hash FROM repaired`,
 };
 
 const GIVE: Statement = {
@@ -250,7 +288,8 @@ export class FleetBlobs implements Blobs {
     pieces: AsyncIterable<Uint8Array>,
     tenant: string | undefined,
   ): Promise<Digest> {
-    if (await this.#isPresent(expected)) return this.#confirm(expected, pieces, tenant);
+    const present = await this.#findPresent(expected);
+    if (present && (await this.#hasObjects(present))) return this.#confirm(expected, pieces, tenant);
     return this.#parts.objectRows.whileUploading(async (name) => {
       const hash = await ContentHash.create();
       try {
@@ -276,23 +315,46 @@ export class FleetBlobs implements Blobs {
   ): Promise<void> {
     const number = await this.#parts.tenants.assign(tenant);
     const at = this.#parts.now();
-    const rows = await this.#parts.database.query(PUT_LARGE, [
+    const [put] = await this.#parts.database.query<{ isMine: boolean }>(PUT_LARGE, [
       ...presenceValues(digest, number),
       checksums,
       names,
       lengths,
     ]);
-    if (rows.length === 0)
+    if (!put)
       throw new AssayError('ASSAY_STORE_FAULT', 'the upload took so long that its object was given up');
+    if (!put.isMine) await this.#repair(digest.hash, [tenantList(number), checksums, names, lengths]);
     this.#parts.presence.added(digest, number, at);
     this.#parts.acknowledged.addBlob(digest.hash);
   }
 
-  async #isPresent({ hash, size }: Expected): Promise<boolean> {
-    if (hash === undefined) return false;
+  /** The blob was present before this put. If the bucket has lost it, what was sent replaces it (F4). */
+  async #repair(hash: Hash, sent: readonly unknown[]): Promise<void> {
+    const present = await this.find(hash, EVERYONE);
+    if (present && (await this.#hasObjects(present))) return;
+    const values = [bytesOf(hash), present?.generation, ...sent];
+    if (present && (await this.#parts.database.query(REPAIR, values)).length > 0) return;
+    throw changed(hash);
+  }
+
+  async #findPresent({ hash, size }: Expected): Promise<BlobRow | undefined> {
+    if (hash === undefined) return undefined;
     const found = await this.find(hash, EVERYONE);
-    if (!found || (size !== undefined && size !== found.size)) return false;
-    return (await this.#parts.presence.missing([{ hash, size: found.size }], EVERYONE)).length === 0;
+    if (!found || (size !== undefined && size !== found.size)) return undefined;
+    const missing = await this.#parts.presence.missing([{ hash, size: found.size }], EVERYONE);
+    return missing.length === 0 ? found : undefined;
+  }
+
+  /** Asks the bucket. A bucket without its canary may be another one: what it lacks means nothing. */
+  async #hasObjects({ names }: BlobRow): Promise<boolean> {
+    const { bucket } = this.#parts;
+    let isWhole = true;
+    await concurrently(names ?? [], STORE.objectChecks, async (name) => {
+      if (!(await bucket.has(name))) isWhole = false;
+    });
+    if (!isWhole && !(await bucket.canReadCanary()))
+      throw new AssayError('ASSAY_BUCKET_AWAY', 'it has neither the object nor the canary');
+    return isWhole;
   }
 
   /**
@@ -311,10 +373,7 @@ export class FleetBlobs implements Blobs {
     const number = await this.#parts.tenants.assign(tenant);
     const given = await this.#parts.database.query(GIVE, [bytesOf(digest.hash), tenantList(number)]);
     if (given.length > 0) return digest;
-    throw new AssayError(
-      'ASSAY_STORE_FAULT',
-      `${digest.hash} was removed while it was sent again; send it once more`,
-    );
+    throw changed(digest.hash);
   }
 
   async missing(digests: readonly Digest[], tenant?: string): Promise<Digest[]> {
@@ -377,6 +436,13 @@ class FleetLargeBlob implements LargeBlob {
     await this.#blobs.quarantine(this.#hash, this.#generation, detail);
     return new AssayError('ASSAY_BLOB_CORRUPT', `${this.#hash}: ${detail}`);
   }
+}
+
+function changed(hash: Hash): AssayError {
+  return new AssayError(
+    'ASSAY_STORE_FAULT',
+    `${hash} was removed while it was sent again; send it once more`,
+  );
 }
 
 /** The first four parameters of a put. */

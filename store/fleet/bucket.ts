@@ -68,6 +68,15 @@ export class Bucket {
     }
   }
 
+  /** False only if the bucket says NoSuchKey. */
+  has(name: string): Promise<boolean> {
+    return this.attempt(async (objects) => {
+      const content = await objects.get(name, 0, 1);
+      if (content) await Array.fromAsync(content);
+      return content !== undefined;
+    });
+  }
+
   #failed(): void {
     if (this.#isAway || this.#isClosed) return;
     this.#isAway = true;

@@ -57,9 +57,7 @@ export class LostObjects {
   async #examine(hash: Hash, generation: number, { names }: ObjectList): Promise<void> {
     if (!(await this.#bucket.canReadCanary())) return;
     for (const name of names) {
-      const content = await this.#bucket.objects.get(name, 0, 1);
-      await content?.[Symbol.asyncIterator]().return?.();
-      if (content) continue;
+      if (await this.#bucket.has(name)) continue;
       if (await this.#bucket.canReadCanary())
         await this.#remove(hash, generation, 'the bucket has lost its object');
       return;

@@ -61,6 +61,12 @@ async function lose(hash: Hash): Promise<void> {
 const statesOf = async () =>
   (await database.query('SELECT state FROM assay.object ORDER BY state')).map(({ state }) => state);
 
+/** The bucket loses the objects of all blobs, and keeps the canary. */
+async function loseObjects(): Promise<void> {
+  for (const { name } of await database.query('SELECT unnest(objects)::text AS name FROM assay.content'))
+    objects.kept.delete(String(name));
+}
+
 const STORED = 2;
 const CONDEMNED = 3;
 
@@ -387,6 +393,62 @@ describe('an object that the bucket does not have', () => {
     await expect(readFrom(one, digestOf(bytes))).rejects.toMatchObject({ code: 'ASSAY_NOT_FOUND' });
     await expect.poll(() => isMissing(one, bytes)).toBe(true);
     expect(events).toMatchObject([{ type: 'lost' }]);
+  });
+
+  test.each(['put', 'resumed upload'])(
+    'is replaced at once by a %s of the whole content, and stays',
+    async (way) => {
+      const [one, two] = [await node({ memoMs: 0, lostAfterMs: 800 }), await node({ memoMs: 0 })];
+      const bytes = contentOf('vanished', LARGE);
+      const expected = digestOf(bytes);
+      await one.blobs.put(expected, streamOf(bytes));
+      await loseObjects();
+      await expect(readFrom(one, expected)).rejects.toMatchObject({ code: 'ASSAY_NOT_FOUND' });
+      if (way === 'put') await two.blobs.put(expected, streamOf(bytes));
+      else await two.uploads.append('id', { expected, offset: 0, content: bytes, isLast: true });
+      for (const store of [one, two]) expect((await readFrom(store, expected))?.equals(bytes)).toBe(true);
+      // The object that was found missing before is asked for again, and that harms nothing.
+      await one.engine.lostSettled();
+      expect((await readFrom(one, expected))?.equals(bytes)).toBe(true);
+      expect(events).toEqual([]);
+      expect(await statesOf()).toEqual([STORED, CONDEMNED]);
+      expect(await database.query('SELECT sum(bytes)::int AS used FROM assay.usage')).toEqual([
+        { used: LARGE },
+      ]);
+    },
+  );
+
+  test('is replaced by a put that began before it was lost, for its tenant too', async () => {
+    const one = await node({ memoMs: 0 });
+    const bytes = contentOf('vanished', LARGE);
+    const goesOn = Promise.withResolvers<void>();
+    const putting = one.tenant('acme').blobs.put(
+      digestOf(bytes),
+      (async function* () {
+        yield bytes.subarray(0, 100_000);
+        await goesOn.promise;
+        yield bytes.subarray(100_000);
+      })(),
+    );
+    await expect.poll(() => objects.puts).toBe(2);
+    await one.blobs.put(digestOf(bytes), streamOf(bytes));
+    await loseObjects();
+    goesOn.resolve();
+    await putting;
+    expect((await readFrom(one.tenant('acme'), digestOf(bytes)))?.equals(bytes)).toBe(true);
+  });
+
+  test('is not replaced while the bucket may be another one: the put is refused', async () => {
+    const one = await node({ memoMs: 0 });
+    const bytes = contentOf('vanished', LARGE);
+    await one.blobs.put(digestOf(bytes), streamOf(bytes));
+    const away = new Map(objects.kept);
+    objects.kept.clear();
+    await expect(one.blobs.put(digestOf(bytes), streamOf(bytes))).rejects.toMatchObject({
+      code: 'ASSAY_BUCKET_AWAY',
+    });
+    for (const [name, content] of away) objects.kept.set(name, content);
+    expect((await readFrom(one, digestOf(bytes)))?.equals(bytes)).toBe(true);
   });
 
   test('comes back if the bucket was wrong for a while', async () => {

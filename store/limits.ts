@@ -83,8 +83,9 @@ export const STORE = {
   indexSlack: 8,
   /** How long the usage and the limit are cached. */
   usageMs: 100,
-  /** How long a store counts as full after it has refused a write. */
-  refusedMs: 1 * MINUTE,
+  /** A write that sends less than this, within this time, ends if others need the space that it holds. */
+  slowWriteBytes: 1 * MIB,
+  slowWriteMs: 5 * SECOND,
   /** The default limits: a share of the disk, and for a client also a number of bytes. */
   serverShare: 0.8,
   clientShare: 0.5,

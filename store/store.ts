@@ -152,7 +152,7 @@ export interface UploadPart {
   readonly expected: Expected;
   readonly offset: number;
   readonly content: Content;
-  /** The bytes in this part, if the sender announced them. Then space is reserved before the first byte. */
+  /** The bytes in this part, if the sender announced them. A part that could never fit is refused at once. */
   readonly length?: number | undefined;
   /**
    * This part ends the upload: the content is verified and becomes a blob, or is refused and dropped. A

@@ -107,7 +107,7 @@ export async function openDiskEngine(
       const { DiskInspection } = await import('./inspection.ts');
       return new DiskInspection(index, blobs.unleased());
     },
-    fault: (isWritten) => faultIn(layout, index, space, isWritten),
+    fault: (isWritten) => faultIn(layout, index, isWritten),
     space,
     sweep: () => sweeper.sweep(),
     trim: () => index.tables.trim(),

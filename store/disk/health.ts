@@ -5,13 +5,12 @@ import { STORE } from '../limits.ts';
 import { freeBytes } from './fs/free-space.ts';
 import type { Layout } from './fs/layout.ts';
 import type { Index } from './index/index.ts';
-import type { Space } from './space/space.ts';
 
 /** Names no folder, because every client may read it. Undefined if no fault is known. */
-export function faultIn(layout: Layout, index: Index, space: Space, isWritten: boolean): string | undefined {
+export function faultIn(layout: Layout, index: Index, isWritten: boolean): string | undefined {
   try {
     if (!index.tables.isSameFile) return 'the store was removed or replaced while it was in use';
-    return isWritten ? writeFault(layout, space) : undefined;
+    return isWritten ? writeFault(layout) : undefined;
   } catch (error) {
     if (isSystemError(error, 'EROFS')) return 'the disk under the store is read-only';
     if (isSystemError(error, 'EACCES')) return 'the server may not write to the store';
@@ -19,8 +18,8 @@ export function faultIn(layout: Layout, index: Index, space: Space, isWritten: b
   }
 }
 
-function writeFault({ index, staging }: Layout, space: Space): string | undefined {
+function writeFault({ index, staging }: Layout): string | undefined {
   for (const folder of [index, staging]) accessSync(folder, constants.W_OK);
   if (freeBytes(index) < STORE.minFreeBytes + STORE.commitBytes) return 'the disk under the store is full';
-  return space.hasRefusedRecently ? 'the store is full: everything in it is leased' : undefined;
+  return undefined;
 }

@@ -1,13 +1,13 @@
-// The size-limit layer: space is reserved within the store's limit before anything is written.
-// A sender with an announced size is refused before its first byte, any other sender at the first byte that
-// does not fit.
+// The size-limit layer: space is reserved within the store's limit for bytes that have arrived, before they are
+// written. An announced size reserves nothing. A size that could never fit is refused before its first byte.
 //
 // Sits directly on the engine, below verify: it counts what is written, and the engine evicts to make space.
 import { AssayError } from '../../core/errors.ts';
 import type { History } from '../history.ts';
 import { STORE } from '../limits.ts';
 import type { RawBlobs } from '../raw.ts';
-import type { Content, ResultRecords, UploadPart, UploadStatus, Uploads } from '../store.ts';
+import type { Content, ResultRecords, Uploads } from '../store.ts';
+import { CountedContent, type CountedSize } from './counted-content.ts';
 
 const OUT_OF_SPACE: ReadonlySet<AssayError['code']> = new Set([
   'ASSAY_STORE_FULL',
@@ -17,18 +17,30 @@ const OUT_OF_SPACE: ReadonlySet<AssayError['code']> = new Set([
 export interface SpaceLimit {
   /** `withReserved` would not wait. */
   isAvailable(bytes: number): boolean;
-  /** Runs `write` with that many bytes reserved. Waits for space if necessary. */
+  /** Runs `write` with that many bytes reserved, which have arrived. Waits for space if necessary. */
   withReserved<T>(bytes: number, write: () => Promise<T>): Promise<T>;
-  /** Reserves that many bytes until the reservation ends. */
-  reserve(bytes: number): Promise<Reservation>;
+  /** Reserves nothing yet. Throws if a write of the announced size could never fit. */
+  begin(write: IncomingWrite): Reservation;
+}
+
+/** A write whose bytes still arrive. */
+export interface IncomingWrite {
+  /** Of the whole content, if the sender announced it. */
+  readonly announced: number | undefined;
+  /** Bytes of the content that are staged and counted as usage already. */
+  readonly staged: number;
+  /** Ends the write, which then ends its reservation: others need the space that it holds. */
+  cancel(error: AssayError): void;
 }
 
 /** Bytes within the limit that an unfinished write has reserved. */
 export interface Reservation {
-  /** Reserves that many bytes more; waits for space if necessary. */
-  grow(bytes: number): Promise<void>;
+  /** Reserves space for bytes that have arrived. A promise if they have to wait for it. */
+  grow(bytes: number): Promise<void> | undefined;
   /** That many of the reserved bytes are stored and counted as usage by now. */
   markStored(bytes: number): void;
+  /** All bytes have arrived: the write is not cancelled any more. */
+  complete(): void;
   end(): void;
 }
 
@@ -72,92 +84,52 @@ export function limitedHistory(history: History, space: SpaceLimit): History {
 
 /** A part that is refused for lack of space ends its upload: its staged bytes would only fill the store. */
 export function limitedUploads(uploads: Uploads, space: SpaceLimit): Uploads {
-  async function append(id: string, part: UploadPart): Promise<UploadStatus> {
-    const size = remainingBytes(part);
-    const content = streamed(part.content);
-    const reservation = await space.reserve(size ?? 0);
-    try {
-      const counted = markingStored(
-        size === undefined ? growing(reservation, content) : content,
-        reservation,
-      );
-      return await uploads.append(id, { ...part, content: counted });
-    } finally {
-      reservation.end();
-    }
-  }
   return {
     status: (id) => uploads.status(id),
     async append(id, part) {
-      try {
-        return await append(id, part);
-      } catch (error) {
-        if (error instanceof AssayError && OUT_OF_SPACE.has(error.code)) await uploads.cancel(id);
-        throw error;
-      }
+      const { expected, length, offset, content } = part;
+      const announced = expected.size ?? (length === undefined ? undefined : offset + length);
+      const size = { announced, staged: offset, uncountedBytes: STORE.uploadSyncBytes };
+      return counting(space, size, content, async (counted) => {
+        try {
+          return await uploads.append(id, { ...part, content: counted });
+        } catch (error) {
+          if (error instanceof AssayError && OUT_OF_SPACE.has(error.code)) await uploads.cancel(id);
+          throw error;
+        }
+      });
     },
     cancel: (id) => uploads.cancel(id),
   };
 }
 
-/** Undefined if neither the part nor the whole content has an announced size. */
-function remainingBytes({ expected: { size }, length, offset, content }: UploadPart): number | undefined {
-  if (content instanceof Uint8Array) return content.byteLength;
-  return length ?? (size === undefined ? undefined : Math.max(0, size - offset));
-}
-
 async function putWithin<T>(
   space: SpaceLimit,
-  size: number | undefined,
+  announced: number | undefined,
   content: Content,
   write: (content: Content) => Promise<T>,
 ): Promise<T> {
-  if (content instanceof Uint8Array) {
-    const bytes = content.byteLength;
-    // A write that may have to wait needs a copy: the caller owns the memory.
-    const bytesToWrite = space.isAvailable(bytes) ? content : Buffer.from(content);
-    return space.withReserved(bytes, () => write(bytesToWrite));
+  if (!(content instanceof Uint8Array)) {
+    const size = { announced, staged: 0, uncountedBytes: Number.POSITIVE_INFINITY };
+    return counting(space, size, content, write);
   }
-  if (size !== undefined) return space.withReserved(size, () => write(content));
-  const reservation = await space.reserve(0);
+  const bytes = content.byteLength;
+  // A write that may have to wait needs a copy: the caller owns the memory.
+  const bytesToWrite = space.isAvailable(bytes) ? content : Buffer.from(content);
+  return space.withReserved(bytes, () => write(bytesToWrite));
+}
+
+/** Runs `write` with content for which space is reserved as it arrives. */
+async function counting<T>(
+  space: SpaceLimit,
+  size: CountedSize,
+  content: Content,
+  write: (counted: CountedContent) => Promise<T>,
+): Promise<T> {
+  const counted = new CountedContent(space, size, content);
   try {
-    return await write(growing(reservation, content));
+    return await write(counted);
   } finally {
-    reservation.end();
+    counted.close();
   }
-}
-
-/** Reserves space for each piece of content whose size is unknown. */
-async function* growing(
-  reservation: Reservation,
-  content: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  for await (const piece of content) {
-    await reservation.grow(piece.byteLength);
-    yield piece;
-  }
-}
-
-/** The index counts a part's bytes every STORE.uploadSyncBytes; their reservation ends then. */
-async function* markingStored(
-  content: AsyncIterable<Uint8Array>,
-  reservation: Reservation,
-): AsyncGenerator<Uint8Array> {
-  let uncounted = 0;
-  for await (const piece of content) {
-    uncounted += piece.byteLength;
-    yield piece;
-    const stored = Math.max(0, uncounted - STORE.uploadSyncBytes);
-    reservation.markStored(stored);
-    uncounted -= stored;
-  }
-}
-
-/** A copy, because the write may have to wait and the caller owns the memory. */
-function streamed(content: Content): AsyncIterable<Uint8Array> {
-  return content instanceof Uint8Array ? inOnePiece(Buffer.from(content)) : content;
-}
-
-async function* inOnePiece(bytes: Buffer): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }

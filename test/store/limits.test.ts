@@ -1,5 +1,6 @@
 // The relations between the store's limits. A change of one constant that breaks another fails here.
 import { describe, expect, test } from 'vitest';
+import { SERVER } from '../../server/limits.ts';
 import { STORE } from '../../store/limits.ts';
 
 const DIRECT_BLOCK = 4096;
@@ -91,8 +92,9 @@ describe('space and eviction', () => {
     expect(STORE.gcEntries).toBeGreaterThan(STORE.evictEntries);
   });
 
-  test('a store counts as full for longer than its usage is cached', () => {
-    expect(STORE.refusedMs).toBeGreaterThan(STORE.usageMs);
+  test('a slow write is seen by measures of the usage, and before a server cuts a silent client', () => {
+    expect(STORE.slowWriteMs).toBeGreaterThan(STORE.usageMs);
+    expect(STORE.slowWriteMs).toBeLessThan(SERVER.noProgressMs);
   });
 });
 

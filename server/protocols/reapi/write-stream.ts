@@ -22,7 +22,7 @@ export class WriteStream implements AsyncIterable<Buffer> {
       }
       return stream;
     } catch (error) {
-      await stream.close();
+      stream.close();
       throw error;
     }
   }
@@ -103,9 +103,9 @@ export class WriteStream implements AsyncIterable<Buffer> {
     if (failure) throw failure.reason;
   }
 
-  /** Stops reading. */
-  async close(): Promise<void> {
-    await this.#pieces.return?.();
+  /** Stops reading. Does not wait: the answer to a silent sender would come too late. */
+  close(): void {
+    this.#pieces.return?.().catch(() => {});
   }
 
   async #more(): Promise<boolean> {

@@ -32,7 +32,7 @@ export async function write(call: Call): Promise<void> {
     );
     answer(call, isCompressed ? stream.offset + stream.received : committed);
   } finally {
-    await stream.close();
+    stream.close();
   }
 }
 

@@ -1,10 +1,13 @@
 // The FIFO queue of writes that wait for space in a full store (S2 of space.ts).
 // A small write never overtakes a large one, which could otherwise wait for ever.
+import type { UnfinishedWrite } from './unfinished-writes.ts';
 
 export interface SpaceRequest {
   readonly bytes: number;
   /** Otherwise for a file. */
   readonly isForIndex: boolean;
+  /** The write whose next bytes these are. Undefined if all bytes of the write have arrived. */
+  readonly write?: UnfinishedWrite;
 }
 
 interface Waiter {
@@ -40,7 +43,9 @@ export class SpaceQueue {
     }
   }
 
-  rejectFirst(error: unknown): void {
-    this.#waiters.shift()?.reject(error);
+  /** Rejects the first waiter whose request matches. */
+  reject(error: unknown, matches: (request: SpaceRequest) => boolean = () => true): void {
+    const index = this.#waiters.findIndex(({ request }) => matches(request));
+    if (index >= 0) this.#waiters.splice(index, 1)[0]?.reject(error);
   }
 }

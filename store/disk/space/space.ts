@@ -1,20 +1,22 @@
 // The space of a store: admits writes within the size limit, and evicts to make space.
 //
 // Invariants:
-// S1 Usage plus reservations stay within the limit: a write is admitted only if its reservation fits. What
+// S1 Usage plus reservations stay within the limit: bytes are admitted only if their reservation fits. What
 //    the index uses stays within STORE.indexShare of the limit.
-// S2 Writes are admitted in order of arrival.
-// S3 A waiting write is refused, with ASSAY_STORE_FULL, only after eviction for that write found nothing more
-//    to remove (everything left is leased), or failed. A lease is never broken for a write.
-// S4 A write that could not fit even in a store without files is refused at once, and nothing is evicted for
-//    it.
+// S2 Only bytes that have arrived reserve space and cause eviction. They are admitted in order of arrival.
+// S3 A write is refused, with ASSAY_STORE_FULL, only after eviction found nothing more to remove (everything
+//    left is leased), or failed. A lease is never broken for a write. Writes whose bytes still arrive make way
+//    first: the slowest that is stalled, or the youngest if all of them wait for one another. None of them
+//    ends in vain: without all of them the waiting bytes would fit.
+// S4 A write that could not fit even in a store without files is refused at once, by its announced size if it
+//    has one, and nothing is evicted for it.
 // S5 Reads never wait for space.
 // S6 Eviction runs in the background from STORE.evictFrom down to STORE.evictTo of the limit, and pauses
-//    between steps unless a write waits.
+//    between steps unless a write waits. Reserved bytes count as used.
 //
-//  request ─ fits, and no write waits ─> ADMITTED
-//     │                                     ^ evicted enough
-//     ├─ does not fit, or a write waits ─> WAITING ─ nothing left to evict, or eviction failed ─> REFUSED
+//  bytes arrived ─ fit, and none wait ─> ADMITTED
+//     │                                     ^ evicted enough, or an unfinished write made way
+//     ├─ do not fit, or others wait ───> WAITING ─ nothing left to evict, or eviction failed ─> REFUSED
 //     └─ larger than the limit ─────────────────────────────────────────────────────────────────────^
 //
 // Several processes may share one store. Each counts its own reservations only, so together they may exceed
@@ -22,11 +24,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
-import type { Reservation } from '../../layers/limit.ts';
+import type { IncomingWrite, Reservation } from '../../layers/limit.ts';
 import { STORE } from '../../limits.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
 import { type Evicted, type Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
 import { SpaceQueue, type SpaceRequest } from './space-queue.ts';
+import { makingWay, UnfinishedWrite } from './unfinished-writes.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 
 /** The bytes that a store uses. */
@@ -46,6 +49,22 @@ export interface UsageSource {
   compact(): Promise<void>;
 }
 
+/** Bytes of unfinished writes, and those of them that are for the index. */
+interface Held {
+  readonly bytes: number;
+  readonly inIndex: number;
+}
+
+const NOTHING_HELD: Held = { bytes: 0, inIndex: 0 };
+
+/** The reservation of a store without a limit. */
+const UNLIMITED: Reservation = {
+  grow: () => undefined,
+  markStored: () => {},
+  complete: () => {},
+  end: () => {},
+};
+
 export class Space {
   readonly #source: UsageSource;
   readonly #eviction: Pick<Eviction, 'step' | 'preview'>;
@@ -60,8 +79,12 @@ export class Space {
   /** Reserved bytes that are not counted as usage yet, and those of them that go into the index. */
   #reserved = 0;
   #reservedForIndex = 0;
-  /** The time of the last refusal, unless a write was admitted since. */
-  #refusedAt: number | undefined;
+  /** The writes whose bytes still arrive, in the order in which they began. */
+  readonly #unfinished = new Set<UnfinishedWrite>();
+  /** The other admitted writes. A commit counts their bytes as used before their reservation ends. */
+  #finishing = 0;
+  /** The wait for an admitted write. */
+  readonly #settling = new WakeableSleep();
   #background: Promise<void> | undefined;
   #isClosing = false;
 
@@ -104,11 +127,6 @@ export class Space {
     this.#usageUntil = now + STORE.usageMs;
   }
 
-  /** Only the next write would show whether there is space again, so this ends after STORE.refusedMs. */
-  get hasRefusedRecently(): boolean {
-    return this.#refusedAt !== undefined && performance.now() - this.#refusedAt < STORE.refusedMs;
-  }
-
   isAvailable(bytes: number): boolean {
     return this.limit === Number.POSITIVE_INFINITY || this.#isAvailable(requestFor(bytes));
   }
@@ -118,58 +136,73 @@ export class Space {
   }
 
   /** A small blob may use the free part of the index file. A file needs space beside the index file. */
-  #fits({ bytes, isForIndex }: SpaceRequest): boolean {
+  #fits({ bytes, isForIndex }: SpaceRequest, without = NOTHING_HELD): boolean {
     const usage = this.#currentUsage();
-    const incoming = this.#reserved + bytes;
+    const incoming = this.#reserved + bytes - without.bytes;
     if (!isForIndex) return onDisk(usage) + incoming <= this.limit;
-    const inIndex = usage.index + this.#reservedForIndex + bytes;
+    const inIndex = usage.index + this.#reservedForIndex + bytes - without.inIndex;
     return inUse(usage) + incoming <= this.limit && inIndex <= STORE.indexShare * this.limit;
   }
 
-  /** Runs `write` with that many bytes reserved. Waits for space if necessary. */
+  /** Runs `write` with that many bytes reserved, which have arrived. Waits for space if necessary. */
   async withReserved<T>(bytes: number, write: () => Promise<T>): Promise<T> {
     if (this.limit === Number.POSITIVE_INFINITY) return write();
-    const reservation = await this.#reserve(requestFor(bytes));
+    const request = requestFor(bytes);
+    const waiting = this.#acquire(request);
+    if (waiting) await waiting;
+    this.#finishing++;
     try {
       return await write();
     } finally {
-      reservation.end();
+      this.#settle(request);
+      this.#finish();
     }
   }
 
-  /** For a write whose size is not known at the start, or whose bytes are counted before it ends. */
-  reserve(bytes: number): Promise<Reservation> {
-    return this.#reserve({ bytes: allocatedBytes(bytes), isForIndex: false });
+  /** Begins a write whose bytes still arrive. Reserves nothing yet. */
+  begin(incoming: IncomingWrite): Reservation {
+    const { announced } = incoming;
+    if (this.limit === Number.POSITIVE_INFINITY) return UNLIMITED;
+    if (announced !== undefined) this.#refuseTooLarge(requestFor(announced));
+    const write = new UnfinishedWrite(this.#admission, incoming);
+    this.#unfinished.add(write);
+    return write;
   }
 
-  async #reserve(request: SpaceRequest): Promise<Reservation> {
-    const { isForIndex } = request;
-    let reserved = await this.#acquire(request);
-    const markStored = (bytes: number) => {
-      const stored = Math.min(bytes, reserved);
-      reserved -= stored;
-      this.#addReserved({ bytes: -stored, isForIndex });
-      this.#usage = plus(this.#usage, { bytes: stored, isForIndex });
-    };
-    return {
-      grow: async (more) => {
-        reserved += await this.#acquire({ bytes: allocatedBytes(more), isForIndex });
-      },
-      markStored,
-      end: () => markStored(reserved),
-    };
+  readonly #admission = {
+    acquire: (request: SpaceRequest) => this.#acquire(request),
+    settle: (request: SpaceRequest) => this.#settle(request),
+    complete: (write: UnfinishedWrite) => {
+      if (this.#unfinished.delete(write)) this.#finishing++;
+    },
+    end: (write: UnfinishedWrite) => {
+      if (this.#unfinished.delete(write)) this.#settling.wake();
+      else this.#finish();
+    },
+    changed: () => this.#settling.wake(),
+  };
+
+  #finish(): void {
+    this.#finishing--;
+    this.#settling.wake();
   }
 
-  /** Resolves to the bytes that were reserved. */
-  async #acquire(request: SpaceRequest): Promise<number> {
-    const { limit } = this;
-    if (limit === Number.POSITIVE_INFINITY) return 0;
-    if (request.bytes > limit) throw tooLarge(limit);
-    if (this.#isAvailable(request)) this.#addReserved(request);
-    else await this.#wait(request);
-    this.#refusedAt = undefined;
+  /** The reserved bytes count as usage from now on. */
+  #settle({ bytes, isForIndex }: SpaceRequest): void {
+    this.#addReserved({ bytes: -bytes, isForIndex });
+    this.#usage = plus(this.#usage, { bytes, isForIndex });
+  }
+
+  /** Reserves the bytes. A promise if they have to wait. */
+  #acquire(request: SpaceRequest): Promise<void> | undefined {
+    if (!this.#isAvailable(request)) return this.#wait(request);
+    this.#addReserved(request);
+    this.#evictInAdvance();
+    return undefined;
+  }
+
+  #evictInAdvance(): void {
     if (this.#excess(this.#currentUsage(), STORE.evictFrom) > 0) this.#evictInBackground();
-    return request.bytes;
   }
 
   #addReserved({ bytes, isForIndex }: SpaceRequest): void {
@@ -177,22 +210,30 @@ export class Space {
     if (isForIndex) this.#reservedForIndex += bytes;
   }
 
-  /** Refuses a file that would not fit even without all other files (S4). */
   async #wait(request: SpaceRequest): Promise<void> {
-    const { indexFile } = this.#currentUsage();
-    if (!request.isForIndex && indexFile + request.bytes > this.limit)
-      throw tooLargeBesideIndex(request, indexFile, this.limit);
+    const { bytes, isForIndex, write } = request;
+    this.#refuseTooLarge({ bytes: bytes + (write?.held ?? 0), isForIndex });
     const admitted = this.#queue.wait(request);
     this.#sleep.wake();
     this.#background ??= this.#evictForQueue();
     await admitted;
+    this.#evictInAdvance();
+  }
+
+  /** Eviction can't help (S4). */
+  #refuseTooLarge({ bytes, isForIndex }: SpaceRequest): void {
+    const { limit } = this;
+    if (bytes > limit)
+      throw new AssayError('ASSAY_TOO_LARGE', `the limit of the whole store is ${limit} bytes`);
+    const { indexFile } = this.#currentUsage();
+    if (!isForIndex && indexFile + bytes > limit) throw tooLargeBesideIndex(bytes, indexFile, limit);
   }
 
   #evictInBackground(): void {
     if (!this.#isClosing) this.#background ??= this.#evictForQueue();
   }
 
-  /** Evicts until no write waits. Refuses a write for which nothing more could be evicted (S3). */
+  /** Evicts until no write waits. If nothing more can be evicted, a write makes way or is refused (S3). */
   async #evictForQueue(): Promise<void> {
     try {
       do {
@@ -205,11 +246,11 @@ export class Space {
           (tookMs) => this.#pauseUnlessWaited(tookMs),
           STORE.evictEntries,
         );
-        if (evictedFor) this.#rejectUnlessFitting(evictedFor);
+        if (evictedFor) await this.#makeWay(evictedFor);
       } while (!this.#queue.isEmpty);
     } catch (error) {
       this.#onEvent({ type: 'eviction-failed', detail: messageOf(error) });
-      while (!this.#queue.isEmpty) this.#queue.rejectFirst(error);
+      while (!this.#queue.isEmpty) this.#queue.reject(error);
     } finally {
       this.#background = undefined;
     }
@@ -217,18 +258,24 @@ export class Space {
 
   /**
    * By how many bytes the store exceeds that part of the limit, including reservations and the first waiter.
+   * For a file that waits, files are removed down to STORE.evictFrom: its next bytes need not wait again.
    */
   #excess(usage: Usage, part: number): number {
     const { limit } = this;
     const { first: waiting } = this.#queue;
-    const incoming = this.#reserved + (waiting?.bytes ?? 0);
-    const toIndex = this.#reservedForIndex + (waiting?.isForIndex ? waiting.bytes : 0);
+    const incoming = waiting?.bytes ?? 0;
+    const toIndex = waiting?.isForIndex ? waiting.bytes : 0;
+    const [used, inIndex] = [inUse(usage) + this.#reserved, usage.index + this.#reservedForIndex];
     const indexLimit = STORE.indexShare * limit;
+    const forFiles = incoming > toIndex ? STORE.evictFrom * limit : limit;
     return Math.max(
-      inUse(usage) - Math.min(limit - incoming, part * limit),
-      usage.index - Math.min(indexLimit - toIndex, part * indexLimit),
+      used + Math.max(incoming - limit, -part * limit),
+      inIndex + Math.max(toIndex - indexLimit, -part * indexLimit),
       // The index grows inside its file; only removing files frees space beside it.
-      Math.min(onDisk(usage) + incoming - toIndex - limit, usage.files),
+      Math.min(
+        onDisk(usage) + this.#reserved - this.#reservedForIndex + incoming - toIndex - forFiles,
+        usage.files,
+      ),
     );
   }
 
@@ -248,12 +295,33 @@ export class Space {
    * Another process may have evicted meanwhile. A write that arrived after the last eviction step is not
    * refused: nothing was evicted for it yet.
    */
-  #rejectUnlessFitting(request: SpaceRequest): void {
+  async #makeWay(request: SpaceRequest): Promise<void> {
     this.#measure(performance.now());
     this.#admitFitting();
     if (this.#queue.first !== request) return;
-    this.#refusedAt = performance.now();
-    this.#queue.rejectFirst(storeFull(this.limit));
+    const { write } = request;
+    const isOpen = !this.#isClosing;
+    if (isOpen && this.#finishing > 0) return this.#settling.sleep(STORE.slowWriteMs);
+    const found =
+      isOpen && this.#fits(request, this.#heldByOthers(write))
+        ? makingWay(this.#unfinished, write, performance.now())
+        : undefined;
+    if (found && 'inMs' in found) return this.#settling.sleep(found.inMs);
+    const error = storeFull(this.limit);
+    found?.cancel(error);
+    this.#queue.reject(error, found && found !== write ? ({ write: of }) => of === found : undefined);
+    if (isOpen) await (found ?? write)?.ended;
+  }
+
+  /** What would be free without the unfinished writes of others. */
+  #heldByOthers(own: UnfinishedWrite | undefined): Held {
+    const held = { bytes: 0, inIndex: 0 };
+    for (const write of this.#unfinished) {
+      if (write === own) continue;
+      held.bytes += write.held;
+      if (write.isForIndex) held.inIndex += write.held;
+    }
+    return held;
   }
 
   /**
@@ -304,13 +372,9 @@ export class Space {
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#sleep.wake();
+    this.#settling.wake();
     await this.#background;
   }
-}
-
-/** Eviction can't help. */
-function tooLarge(limit: number): AssayError {
-  return new AssayError('ASSAY_TOO_LARGE', `the limit of the whole store is ${limit} bytes`);
 }
 
 /** Small blobs go into the index, larger ones into files. */
@@ -334,7 +398,7 @@ function excessOver(target: number, usage: Usage): number {
   return Math.max(inUse(usage) - target, Math.min(onDisk(usage) - target, usage.files));
 }
 
-function tooLargeBesideIndex({ bytes }: SpaceRequest, indexFile: number, limit: number): AssayError {
+function tooLargeBesideIndex(bytes: number, indexFile: number, limit: number): AssayError {
   return new AssayError(
     'ASSAY_STORE_FULL',
     `the index file takes ${indexFile} bytes of the limit of ${limit} and never shrinks; a file of ${bytes} bytes does not fit beside it; raise the limit, or create a new store`,

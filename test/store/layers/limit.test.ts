@@ -4,15 +4,22 @@ import { digestOf } from '../../../core/digest.ts';
 import { limitedBlobs, limitedRecords, type SpaceLimit } from '../../../store/layers/limit.ts';
 import type { RawBlobs } from '../../../store/raw.ts';
 import type { ResultRecords } from '../../../store/store.ts';
-import { addressOf, contentOf } from '../content.ts';
+import { addressOf, contentOf, streamOf } from '../content.ts';
 
 const NEVER = new Promise<never>(() => {});
-const FULL: SpaceLimit = { isAvailable: () => false, withReserved: () => NEVER, reserve: () => NEVER };
+const FULL: SpaceLimit = {
+  isAvailable: () => false,
+  withReserved: () => NEVER,
+  begin: () => ({ grow: () => NEVER, markStored: () => {}, complete: () => {}, end: () => {} }),
+};
 const bytes = contentOf('one', 100);
 
 const blobs: RawBlobs = {
   get: async () => undefined,
-  put: async () => digestOf(bytes),
+  put: async (_expected, content) => {
+    if (!(content instanceof Uint8Array)) for await (const _piece of content);
+    return digestOf(bytes);
+  },
   missing: async (digests) => [...digests],
   touch: async () => {},
   quarantine: async () => {},
@@ -34,6 +41,7 @@ test('S5: in a full store reads are answered while writes wait', async () => {
     isWritten = true;
   };
   void limited.blobs.put(digest, bytes).then(done);
+  void limited.blobs.put(digest, streamOf(bytes)).then(done);
   void limited.records.put(addressOf('key'), result, undefined).then(done);
   expect(await limited.blobs.get(digest.hash)).toBeUndefined();
   expect(await limited.blobs.missing([digest])).toEqual([digest]);

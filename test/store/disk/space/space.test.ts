@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Evicted } from '../../../../store/disk/space/eviction.ts';
 import { Space } from '../../../../store/disk/space/space.ts';
 import type { StoreEvent } from '../../../../store/events.ts';
+import type { Reservation } from '../../../../store/layers/limit.ts';
 import { STORE } from '../../../../store/limits.ts';
 
 const KIB = 1024;
@@ -70,6 +71,158 @@ class Steered {
     return { entered, end };
   }
 }
+
+/** A write whose bytes still arrive. It ends as soon as it is refused or cancelled. */
+class Arriving {
+  readonly #reservation: Reservation;
+  readonly #store: Steered;
+  #stored = 0;
+  refused: unknown;
+
+  constructor(store: Steered, announced?: number) {
+    this.#store = store;
+    const cancel = (error: unknown) => this.#end(error);
+    this.#reservation = store.space.begin({ announced, staged: 0, cancel });
+  }
+
+  async send(bytes: number): Promise<void> {
+    try {
+      await this.#reservation.grow(bytes);
+      this.#stored += bytes;
+    } catch (error) {
+      this.#end(error);
+    }
+  }
+
+  /** Its bytes count as used from now on. */
+  commit(): void {
+    this.#reservation.complete();
+    this.#store.files += this.#stored;
+  }
+
+  end(): void {
+    this.#reservation.end();
+  }
+
+  #end(error: unknown): void {
+    if (this.refused) return;
+    this.refused = error;
+    this.#reservation.end();
+  }
+}
+
+const STORE_FULL = { code: 'ASSAY_STORE_FULL' };
+
+describe('a write whose bytes still arrive', () => {
+  test('S2: reserves and evicts nothing for its announced size', async () => {
+    const store = new Steered();
+    store.files = 0.8 * LIMIT;
+    const announced = Array.from({ length: 20 }, () => new Arriving(store, 0.9 * LIMIT));
+    await Promise.all(announced.map((write) => write.send(1)));
+    expect(store.space.isAvailable(60 * KIB)).toBe(true);
+    expect(store.steps).toBe(0);
+    expect(announced.map(({ refused }) => refused)).toEqual(announced.map(() => undefined));
+  });
+
+  test('S2: reserves blocks, not a block for each piece', async () => {
+    const store = new Steered();
+    store.files = 0;
+    const slow = new Arriving(store);
+    for (let sent = 0; sent < 5000; sent++) await slow.send(1);
+    expect(store.space.isAvailable(LIMIT - 8 * KIB)).toBe(true);
+    expect(store.space.isAvailable(LIMIT - 4 * KIB)).toBe(false);
+  });
+
+  test('S4: is refused at once if its announced size could never fit, and nothing is evicted', () => {
+    const store = new Steered();
+    expect(() => new Arriving(store, LIMIT + 1)).toThrow(/limit of the whole store/);
+    expect(store.steps).toBe(0);
+  });
+
+  test('S4: is refused without an announcement as soon as it is larger than the limit', async () => {
+    const store = new Steered();
+    store.files = 0;
+    const endless = new Arriving(store);
+    await endless.send(LIMIT - 4 * KIB);
+    await endless.send(8 * KIB);
+    expect(endless.refused).toMatchObject({ code: 'ASSAY_TOO_LARGE' });
+  });
+
+  test('S3: of two that wait for one another, the younger one ends, and the older one goes on', async () => {
+    const store = new Steered();
+    store.files = 0;
+    const [older, younger] = [new Arriving(store), new Arriving(store)];
+    for (const write of [younger, older]) await write.send(500 * KIB - 4 * KIB);
+    const waiting = [younger.send(100 * KIB), older.send(100 * KIB)];
+    // The first step began before a write waited, so another one is taken for it.
+    for (const _ of [1, 2]) await store.evict(undefined);
+    await Promise.all(waiting);
+    expect(younger.refused).toMatchObject(STORE_FULL);
+    expect(older.refused).toBeUndefined();
+  });
+
+  test('S3: makes way for one that is complete', async () => {
+    const store = new Steered();
+    store.files = 0;
+    const [older, younger] = [new Arriving(store), new Arriving(store)];
+    for (const write of [older, younger]) await write.send(500 * KIB);
+    const { entered } = store.write(4 * KIB);
+    const waiting = [older.send(4 * KIB), younger.send(4 * KIB)];
+    // The first step began before a write waited, so another one is taken for it.
+    for (const _ of [1, 2]) await store.evict(undefined);
+    expect(await entered).toBe('entered');
+    await Promise.all(waiting);
+    expect([older.refused, younger.refused]).toEqual([undefined, expect.objectContaining(STORE_FULL)]);
+  });
+
+  test('S3: makes way if it is slow, and a write that waits for it is not refused', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const store = new Steered();
+    store.files = 0;
+    const slow = new Arriving(store, 0.9 * LIMIT);
+    await slow.send(0.9 * LIMIT - 1);
+    const [fast, { entered }] = [new Arriving(store), store.write(200 * KIB)];
+    await store.evict(undefined);
+    await vi.advanceTimersByTimeAsync(STORE.slowWriteMs - 1);
+    expect(slow.refused).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    await store.evict(undefined);
+    expect(await entered).toBe('entered');
+    expect(slow.refused).toMatchObject(STORE_FULL);
+    await fast.send(700 * KIB);
+    expect(fast.refused).toBeUndefined();
+  });
+
+  test('S3: goes on if the others would not fit without it either', async () => {
+    const store = new Steered();
+    store.files = 0.9 * LIMIT;
+    const going = new Arriving(store);
+    await going.send(40 * KIB);
+    const refused = expect(store.write(200 * KIB).entered).rejects.toMatchObject(STORE_FULL);
+    await store.evict(undefined);
+    await refused;
+    expect(going.refused).toBeUndefined();
+  });
+
+  test('S3: is not ended while the bytes of a finished write are counted twice', async () => {
+    const store = new Steered();
+    store.files = 0;
+    const [finished, going] = [new Arriving(store), new Arriving(store)];
+    for (const write of [finished, going]) await write.send(400 * KIB);
+    finished.commit();
+    // Until the usage is measured again.
+    await sleep(STORE.usageMs);
+    const waiting = going.send(100 * KIB);
+    await store.evict(undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+    finished.end();
+    await waiting;
+    expect(going.refused).toBeUndefined();
+  });
+});
 
 describe('a write that waits for space', () => {
   test('is admitted after the step that frees enough, while eviction continues', async () => {

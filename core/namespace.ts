@@ -64,6 +64,24 @@ export function isAtOrBelow(stored: Namespace, base: Namespace): boolean {
   return base === '' || path === base || path.startsWith(`${base}/`);
 }
 
+/** What a reader sees: these namespaces, or also all that lie at or below one. Undefined: every namespace. */
+export type NamespaceRange =
+  | readonly Namespace[]
+  | { readonly below: Namespace; readonly besides: readonly Namespace[] }
+  | undefined;
+
+export function isInRange(stored: Namespace, range: NamespaceRange): boolean {
+  if (range === undefined) return true;
+  return 'below' in range
+    ? isAtOrBelow(stored, range.below) || range.besides.includes(stored)
+    : range.includes(stored);
+}
+
+/** The part of a range that lies in one namespace. */
+export function narrowedTo(namespace: Namespace, range: NamespaceRange): NamespaceRange {
+  return isInRange(namespace, range) ? [namespace] : [];
+}
+
 /** True if an identity with the namespace `base` writes to it: not for the namespaces of other identities. */
 export function isWrittenFrom(stored: Namespace, base: Namespace): boolean {
   const path = withoutProtocol(stored);

@@ -3,7 +3,7 @@
 // again under its id replaces the earlier one. Nothing is evicted; documents are removed by age.
 //
 // No hit depends on the history: a document that is damaged or gone is left out of every answer.
-import { type Namespace, storedNamespace } from '../core/namespace.ts';
+import { type Namespace, type NamespaceRange, storedNamespace } from '../core/namespace.ts';
 
 export interface HistoryDocument {
   /** Lower-case letters and "-", at most 32. */
@@ -19,8 +19,7 @@ export interface HistoryDocument {
 
 export interface HistoryQuery {
   readonly kind: string;
-  /** These alone. Undefined: every namespace. */
-  readonly namespaces?: readonly Namespace[] | undefined;
+  readonly namespaces?: NamespaceRange;
   /** Not older than this. */
   readonly from?: number | undefined;
   /** Older than this. */
@@ -43,11 +42,7 @@ export interface History {
   /** False if its namespace has a document of its kind with its id. Of two calls at once, one is first. */
   add(document: HistoryDocument): Promise<boolean>;
   /** The newest document with this id in one of these namespaces. */
-  get(
-    kind: string,
-    id: string,
-    namespaces: readonly Namespace[] | undefined,
-  ): Promise<HistoryDocument | undefined>;
+  get(kind: string, id: string, namespaces: NamespaceRange): Promise<HistoryDocument | undefined>;
   page(query: HistoryQuery): Promise<HistoryPage>;
   /** The kinds of which there is a document. */
   kinds(): Promise<string[]>;

@@ -20,7 +20,7 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-const READING: ReadonlySet<Right> = new Set(['results:read', 'blobs:read', 'stats', 'admin']);
+const READING: ReadonlySet<Right> = new Set(['results:read', 'blobs:read', 'stats', 'admin', 'server:stats']);
 
 export interface SessionCookie {
   /** The value of Set-Cookie. */

@@ -11,6 +11,7 @@ export const RIGHTS = [
   'leases',
   'stats',
   'admin',
+  'server:stats',
 ] as const;
 
 export type Right = (typeof RIGHTS)[number];
@@ -33,12 +34,21 @@ export const RIGHTS_BY_NAME = {
 
 export const ALL_RIGHTS: ReadonlySet<Right> = new Set(RIGHTS);
 
-/** A short name, or rights with commas between them. Undefined if one of them does not exist. */
+/** Rights and short names with commas between them. Undefined if one of them does not exist. */
 export function parseRights(text: string): ReadonlySet<Right> | undefined {
-  if (text === 'read' || text === 'write' || text === 'read-write') return new Set(RIGHTS_BY_NAME[text]);
-  const names = text.split(',').map((name) => name.trim());
-  const rights = names.flatMap((name) => RIGHTS.filter((right) => right === name));
-  return rights.length === names.length ? new Set(rights) : undefined;
+  const rights = new Set<Right>();
+  for (const name of text.split(',').map((part) => part.trim())) {
+    const named = RIGHTS.filter((right) => right === name || namesRight(name, right));
+    if (named.length === 0) return undefined;
+    for (const right of named) rights.add(right);
+  }
+  return rights;
+}
+
+function namesRight(name: string, right: Right): boolean {
+  const rights: readonly Right[] =
+    name === 'read' || name === 'write' || name === 'read-write' ? RIGHTS_BY_NAME[name] : [];
+  return rights.includes(right);
 }
 
 /** What a request needs: all of these rights, or any of them. */
@@ -59,7 +69,9 @@ export function any(...rights: readonly Right[]): Requirement {
 export const NOTHING_MORE: Requirement = all();
 
 export function isMet({ rights, isAny }: Requirement, has: ReadonlySet<Right>): boolean {
-  return isAny ? rights.some((right) => has.has(right)) : rights.every((right) => has.has(right));
+  const isGiven = (right: Right) =>
+    has.has(right) || (right === 'stats' && (has.has('admin') || has.has('server:stats')));
+  return isAny ? rights.some(isGiven) : rights.every(isGiven);
 }
 
 /** The credential is valid, and not enough. */

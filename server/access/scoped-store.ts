@@ -13,6 +13,7 @@ import {
   isWrittenFrom,
   NAMESPACE_HEADER,
   type Namespace,
+  type NamespaceRange,
   namespaceBelow,
 } from '../../core/namespace.ts';
 import { labelEntry, resultEntry, type WriteLog } from '../../store/log/write-log.ts';
@@ -95,10 +96,24 @@ export class ScopedStore {
     );
   }
 
-  /** The namespaces of a history that it may read; undefined for all of them (core/namespace.ts, writtenFrom). */
-  get readable(): readonly Namespace[] | undefined {
+  /** The namespaces of a history that it may read (core/namespace.ts, writtenFrom). */
+  get readable(): NamespaceRange {
     if (!this.identity.rights.has('results:read')) return [];
-    return this.#lookups.includes(DEFAULT_NAMESPACE) ? undefined : this.#lookups;
+    return this.#lookups.includes(DEFAULT_NAMESPACE) ? undefined : this.#withBelow(this.#lookups);
+  }
+
+  /** The namespaces whose figures it sees. */
+  get counted(): NamespaceRange {
+    const { namespace, rights } = this.identity;
+    if (rights.has('server:stats')) return undefined;
+    return this.#withBelow(rights.has('stats') ? this.#lookups.filter((one) => one === namespace) : []);
+  }
+
+  /** An admin also sees what lies below its namespace, unless the request asks for less. */
+  #withBelow(besides: readonly Namespace[]): NamespaceRange {
+    const { namespace: below, rights } = this.identity;
+    if (!rights.has('admin') || !this.#lookups.includes(below)) return besides;
+    return below === DEFAULT_NAMESPACE ? undefined : { below, besides };
   }
 
   /** Where the identity writes what the request addresses. */

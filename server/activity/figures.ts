@@ -4,7 +4,7 @@
 // minute, again and again. So a crash loses what came after the last flush, and several processes add up. A
 // minute that has ended is added to its ten minutes and its hour. A reader adds the stored documents and what this
 // process has not stored yet. It reads the widest documents that it can: a day of minutes took a second to read.
-import { DEFAULT_NAMESPACE, type Namespace } from '../../core/namespace.ts';
+import { DEFAULT_NAMESPACE, isInRange, type Namespace, type NamespaceRange } from '../../core/namespace.ts';
 import type { History, HistoryDocument } from '../../store/history.ts';
 import { documentOf, documentsIn } from '../dashboard/documents.ts';
 import { DASHBOARD } from '../limits.ts';
@@ -126,11 +126,7 @@ export class Figures {
    * The counts of a period in steps, oldest first. `undefined` as namespaces: all of them. Steps below an hour
    * are known for DASHBOARD.minutesKeptMs.
    */
-  async read(
-    history: History,
-    namespaces: readonly Namespace[] | undefined,
-    { from, to, stepMs }: Steps,
-  ): Promise<Counters[]> {
+  async read(history: History, namespaces: NamespaceRange, { from, to, stepMs }: Steps): Promise<Counters[]> {
     const first = Math.floor(from / stepMs);
     const sums = Array.from({ length: Math.max(1, Math.ceil(to / stepMs) - first) }, () => new Counters());
     const add = (at: number, counts: Counters) => sums[Math.floor(at / stepMs) - first]?.add(counts);
@@ -142,7 +138,7 @@ export class Figures {
         if (!own.has(name.id)) add(name.at, Counters.from(value));
       for (const { at, counters } of unstored)
         for (const [namespace, counts] of counters)
-          if (at >= part.from && at < part.to && (namespaces?.includes(namespace) ?? true)) add(at, counts);
+          if (at >= part.from && at < part.to && isInRange(namespace, namespaces)) add(at, counts);
     }
     return sums;
   }

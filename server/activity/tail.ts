@@ -1,7 +1,7 @@
 // The live tail: the newest lookups and writes of results on this process, in a ring.
 // An event is filed under the namespace of the token that caused it, and shown to those who may read that.
 import { randomUUID } from 'node:crypto';
-import { type Namespace, writtenFrom } from '../../core/namespace.ts';
+import { isInRange, type Namespace, type NamespaceRange, writtenFrom } from '../../core/namespace.ts';
 import type { Tail, TailEvent } from '../dashboard/api/types.ts';
 import { DASHBOARD } from '../limits.ts';
 import { Ring } from './ring.ts';
@@ -34,11 +34,11 @@ export class LiveTail {
    * `after`: the position of an earlier answer. What was overwritten meanwhile is left out. A position is random,
    * and that of an event that the reader sees: a number would tell how many events others caused.
    */
-  read(namespaces: readonly Namespace[] | undefined, after = BEGINNING): Tail {
+  read(namespaces: NamespaceRange, after = BEGINNING): Tail {
     const found: Happening[] = [];
     for (const one of this.#events.newest()) {
       if (this.#positions.get(one) === after) break;
-      if (isIn(one.namespace, namespaces)) found.push(one);
+      if (isInRange(writtenFrom(one.namespace), namespaces)) found.push(one);
     }
     const [newest] = found;
     return { events: found.map(eventOf), position: newest ? this.#positionOf(newest) : after };
@@ -59,8 +59,4 @@ export function eventOf({ at, namespace, run, ...rest }: Happening): TailEvent {
 /** As a person knows it. */
 export function shownNamespace(stored: Namespace): string {
   return stored.replaceAll('/=/', '/').replace(/^~[^/]*\/?/, '');
-}
-
-function isIn(namespace: Namespace, namespaces: readonly Namespace[] | undefined): boolean {
-  return namespaces === undefined || namespaces.includes(writtenFrom(namespace));
 }

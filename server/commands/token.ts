@@ -41,7 +41,7 @@ const flags = {
   rights: {
     type: 'string',
     value: 'RIGHTS',
-    text: `create: read, write, read-write (default), or a list with commas of\n${RIGHTS.join(', ')}`,
+    text: `create: read, write, read-write (default), or a list with commas of these and\n${RIGHTS.join(', ')}`,
   },
   expires: {
     type: 'string',
@@ -81,7 +81,7 @@ export const tokenCommand: CommandModule = {
     examples: [
       'assay token create main --namespace acme/app/main --tokens tokens.json',
       'assay token create pull-requests --namespace acme/app/pr --reads acme/app/main --expires 30d --tokens tokens.json',
-      'assay token create metrics --namespace monitoring --rights stats,admin --tokens tokens.json',
+      'assay token create prometheus --namespace monitoring --rights server:stats --tokens tokens.json',
       'assay token list --tokens tokens.json',
       'assay token revoke pull-requests --tokens tokens.json',
     ],

@@ -5,6 +5,7 @@
 // (docs/MEASUREMENTS.md#0020).
 import { Gauge, Registry } from 'prom-client';
 import type { GrpcStatus } from '../../core/grpc/status.ts';
+import type { Namespace, NamespaceRange } from '../../core/namespace.ts';
 import { VERSION } from '../../core/version.ts';
 import type { StoreEvent } from '../../store/events.ts';
 import { type Cell, CounterCells } from './counter-cells.ts';
@@ -56,6 +57,8 @@ const ROUTES = [
 /** The `route` label of a request. */
 export type Route = (typeof ROUTES)[number];
 
+const RESULTS = 'assay_results_total';
+
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = requestCells(
@@ -76,11 +79,7 @@ export class Metrics {
   readonly #events = this.#counter('assay_store_events_total', 'Events of the store.', ['event']);
 
   readonly #results = new ResultLookups(
-    this.#counter('assay_results_total', 'Lookups of results by tool and namespace.', [
-      'tool',
-      'namespace',
-      'outcome',
-    ]),
+    this.#counter(RESULTS, 'Lookups of results by tool and namespace.', ['tool', 'namespace', 'outcome']),
   );
   readonly #durations = new Durations(
     'assay_request_duration_seconds',
@@ -165,7 +164,7 @@ export class Metrics {
   }
 
   /** `tool` is one of a bounded number. */
-  lookedUpBy(tool: string, namespace: string, found: boolean): void {
+  lookedUpBy(tool: string, namespace: Namespace, found: boolean): void {
     this.#results.add(tool, namespace, found);
   }
 
@@ -213,6 +212,11 @@ export class Metrics {
 
   async page(): Promise<string> {
     return `${await this.#registry.metrics()}${this.#durations.text()}${this.#fleet?.text() ?? ''}`;
+  }
+
+  /** For a reader of some namespaces: what is counted by namespace. All other metrics are of all tenants. */
+  pageOf(range: NamespaceRange): string {
+    return this.#results.text(RESULTS, range);
   }
 
   #counter(name: string, help: string, labelNames: readonly string[]): CounterCells {

@@ -1,5 +1,5 @@
 // The history of the fleet engine: one row for each document.
-import type { Namespace } from '../../core/namespace.ts';
+import type { Namespace, NamespaceRange } from '../../core/namespace.ts';
 import {
   checkDocument,
   type History,
@@ -33,18 +33,24 @@ const ADD: Statement = {
 
 const ORDER = 'ORDER BY at DESC, id DESC, namespace DESC';
 
+/** The list is null for every namespace, `below` if the range has none. */
+function inRange(list: string, below: string): string {
+  return `(${list}::text[] IS NULL OR namespace = ANY (${list})
+      OR namespace = ${below}::text OR starts_with(namespace, ${below}::text || '/'))`;
+}
+
 const GET: Statement = {
   name: 'history get',
   text: `
     SELECT kind, namespace, id, at, bytes FROM assay.history
-    WHERE kind = $1 AND id = $2 AND ($3::text[] IS NULL OR namespace = ANY ($3)) ${ORDER} LIMIT 1`,
+    WHERE kind = $1 AND id = $2 AND ${inRange('$3', '$4')} ${ORDER} LIMIT 1`,
 };
 
 const PAGE: Statement = {
   name: 'history page',
   text: `
     SELECT kind, namespace, id, at, bytes FROM assay.history
-    WHERE kind = $1 AND ($2::text[] IS NULL OR namespace = ANY ($2)) AND at >= $3 AND at < $4
+    WHERE kind = $1 AND ${inRange('$2', '$9')} AND at >= $3 AND at < $4
       AND ($5::int8 IS NULL OR (at, id, namespace) < ($5, $6::text, $7::text)) ${ORDER} LIMIT $8`,
 };
 
@@ -93,27 +99,26 @@ export class FleetHistory implements History {
     return (await this.#database.query(ADD, [kind, namespace, id, at, bytes])).length > 0;
   }
 
-  async get(
-    kind: string,
-    id: string,
-    namespaces: readonly Namespace[] | undefined,
-  ): Promise<HistoryDocument | undefined> {
-    const [document] = await this.#database.query<HistoryDocument>(GET, [kind, id, namespaces ?? null]);
+  async get(kind: string, id: string, namespaces: NamespaceRange): Promise<HistoryDocument | undefined> {
+    const { list, below } = rangeOf(namespaces);
+    const [document] = await this.#database.query<HistoryDocument>(GET, [kind, id, list, below]);
     return document;
   }
 
   async page({ kind, namespaces, from, to, before, limit }: HistoryQuery): Promise<HistoryPage> {
     const last = before === undefined ? undefined : parsePosition(before);
     if (before !== undefined && !last) return { documents: [], position: undefined };
+    const { list, below } = rangeOf(namespaces);
     const rows = await this.#database.query<HistoryDocument>(PAGE, [
       kind,
-      namespaces ?? null,
+      list,
       from ?? 0,
       to ?? LAST_TIME,
       last?.at ?? null,
       last?.id ?? null,
       last?.namespace ?? null,
       limit + 1,
+      below,
     ]);
     const documents = rows.slice(0, limit);
     const end = documents.at(-1);
@@ -133,4 +138,9 @@ export class FleetHistory implements History {
     const [row] = await this.#database.query<{ bytes: number }>(USED);
     return row?.bytes ?? 0;
   }
+}
+
+function rangeOf(range: NamespaceRange): { list: readonly Namespace[] | null; below: Namespace | null } {
+  if (range === undefined) return { list: null, below: null };
+  return 'below' in range ? { list: range.besides, below: range.below } : { list: range, below: null };
 }

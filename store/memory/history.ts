@@ -1,5 +1,5 @@
 // The history in the memory of this process.
-import type { Namespace } from '../../core/namespace.ts';
+import { isInRange, type Namespace } from '../../core/namespace.ts';
 import {
   checkDocument,
   compareDocuments,
@@ -31,13 +31,13 @@ export function memoryHistory(): History {
       return true;
     },
     async get(kind, id, namespaces) {
-      return documentsOf(kind).find((one) => one.id === id && isIn(one, namespaces));
+      return documentsOf(kind).find((one) => one.id === id && isInRange(one.namespace, namespaces));
     },
     async page({ kind, namespaces, from = 0, to = Number.POSITIVE_INFINITY, before, limit }) {
       const last = before === undefined ? undefined : parsePosition(before);
       const found = documentsOf(kind).filter(
         (one) =>
-          isIn(one, namespaces) &&
+          isInRange(one.namespace, namespaces) &&
           one.at >= from &&
           one.at < to &&
           (before === undefined || (last !== undefined && compareDocuments(last, one) < 0)),
@@ -67,8 +67,4 @@ export function memoryHistory(): History {
 
 function nameOf(id: string, namespace: Namespace): string {
   return `${id}\0${namespace}`;
-}
-
-function isIn({ namespace }: HistoryDocument, namespaces: readonly Namespace[] | undefined): boolean {
-  return namespaces === undefined || namespaces.includes(namespace);
 }

@@ -7,7 +7,7 @@ import { showsMark } from './access/content.ts';
 import { GRPC_EXAMPLES } from './access/grpc-examples.ts';
 import { HTTP_EXAMPLES } from './access/http-examples.ts';
 import { GRPC, httpAddresses } from './access/surface.ts';
-import { ANONYMOUS, isWithin, type Reply, World } from './access/world.ts';
+import { ANONYMOUS, isWithin, type Reply, VIEWER_NAMES, World } from './access/world.ts';
 
 const MAIN_NAMESPACE = 'acme/app/main';
 const PULL_NAMESPACE = 'acme/app/pr/1';
@@ -173,3 +173,35 @@ test('another tenant gets the answers of a server on which acme has stored nothi
   }
   expect(await world.dump(MAIN_NAMESPACE)).toEqual(dump);
 }, 120_000);
+
+test('another tenant, with each right that shows something, sees nothing of acme or of the server', async () => {
+  const world = await worldOfMain();
+  const empty = await World.open();
+  for (const name of ['main', 'pull']) await world.sendEverything(name);
+  let compared = 0;
+  for (const name of VIEWER_NAMES)
+    for (const request of world.requests(['GET'])) {
+      const [told, fromEmpty] = [await world.send(name, request), await empty.send(name, request)];
+      const to = `${name}: ${told.to}`;
+      expect(told.status, to).toBe(fromEmpty.status);
+      const seen = told.bytes.toString('latin1');
+      expect(seen, to).not.toMatch(SECRETS);
+      if (/content-type: text\/html/.test(seen) || request.example.path.startsWith('/api/v1/runs')) continue;
+      compared++;
+      expect(steady(seen), to).toBe(steady(fromEmpty.bytes.toString('latin1')));
+    }
+  expect(compared).toBeGreaterThan(200);
+}, 120_000);
+
+/** Names of acme, and what is of the whole server. A request may name acme itself, at its end. */
+const SECRETS = /acme(?!\/app\/main"?\}?$)|pull|sibling|the\/folder|987654321|987\.7/;
+
+/** Without times and what is random. Requests that belong together become a run when a server next writes. */
+function steady(text: string): string {
+  return text
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
+    .replace(/"(medianMs|p99Ms)":[\d.]+/g, '"$1":0')
+    .replace(/"(position|run)":"[^"]*"/g, '"$1":""')
+    .replace(/"newestRuns":.*/, '')
+    .replace(/content-length: \d+/g, '');
+}

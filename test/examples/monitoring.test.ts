@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseNamespace } from '../../core/namespace.ts';
 import { Metrics } from '../../server/pages/metrics.ts';
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'examples', 'monitoring');
@@ -71,7 +72,7 @@ function filledMetrics(): Metrics {
   metrics.watch({ used: () => 1, limit: 2 });
   metrics.answered('ac', 'GET', 200, 3);
   metrics.called('ActionCache.GetActionResult', 'OK', 1);
-  metrics.lookedUpBy('bazel', 'team', true);
+  metrics.lookedUpBy('bazel', parseNamespace('team'), true);
   metrics.denied('ac');
   metrics.sent(1);
   metrics.storeEvent({ type: 'evicted', results: 1, blobs: 1, bytes: 1 });

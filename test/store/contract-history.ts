@@ -1,6 +1,12 @@
 // The contract of the history. Every engine passes it.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DEFAULT_NAMESPACE, type Namespace, namespaceBelow, parseNamespace } from '../../core/namespace.ts';
+import {
+  DEFAULT_NAMESPACE,
+  type Namespace,
+  type NamespaceRange,
+  namespaceBelow,
+  parseNamespace,
+} from '../../core/namespace.ts';
 import type { History, HistoryDocument } from '../../store/history.ts';
 import { STORE } from '../../store/limits.ts';
 import type { Backend, Opened } from './contract.ts';
@@ -34,7 +40,7 @@ export function describeHistory(backend: Backend): void {
       (await history.page({ kind: 'run', limit, ...query })).documents.map(({ id }) => id);
 
     /** Follows the positions to the end. */
-    async function pages(namespaces: readonly Namespace[] | undefined, limit: number): Promise<string[][]> {
+    async function pages(namespaces: NamespaceRange, limit: number): Promise<string[][]> {
       const found: string[][] = [];
       for (let before: string | undefined; ; ) {
         const { documents, position } = await history.page({ kind: 'run', namespaces, before, limit });
@@ -90,6 +96,20 @@ export function describeHistory(backend: Backend): void {
       expect(await ids({ namespaces: [WEB, WEBSITE, WEB] })).toEqual(['b', 'a']);
       expect(await ids({ namespaces: [DEFAULT_NAMESPACE] })).toEqual(['c']);
       expect(await ids({ namespaces: [] })).toEqual([]);
+    });
+
+    test.each([1, 2, 100])('shows all that lie at or below a namespace, in pages of %i', async (limit) => {
+      const inside = ['acme', 'acme/a', 'acme/a/b'].map(parseNamespace);
+      const outside = ['acme2', 'acm', 'rival/acme', 'other'].map(parseNamespace);
+      await history.put([
+        ...inside.map((namespace, index) => document(`in${index}`, 2 * index, namespace)),
+        ...outside.map((namespace, index) => document(`out${index}`, 2 * index + 1, namespace)),
+      ]);
+      const range = { below: parseNamespace('acme'), besides: [parseNamespace('other')] };
+      expect((await pages(range, limit)).flat()).toEqual(['out3', 'in2', 'in1', 'in0']);
+      for (const id of ['in0', 'in1', 'in2', 'out3'])
+        expect(await history.get('run', id, range)).toBeDefined();
+      for (const id of ['out0', 'out1', 'out2']) expect(await history.get('run', id, range)).toBeUndefined();
     });
 
     test('finds an id only in the namespaces that may be read', async () => {

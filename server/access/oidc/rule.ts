@@ -96,7 +96,7 @@ function untrustedPlace({ untrusted, rights }: Rule, claims: Claims): PlaceAndRi
   };
 }
 
-const NEVER_UNTRUSTED: ReadonlySet<Right> = new Set(['admin']);
+const NEVER_UNTRUSTED: ReadonlySet<Right> = new Set(['admin', 'server:stats']);
 
 /** A template with a claim that the token lacks is left out: it can only be read less. */
 function filled(templates: readonly Template[], claims: Claims, own: Namespace): Namespace[] {

@@ -4,7 +4,12 @@ import { type Digest, digestOf, type Hash, parseDigest } from '../../../core/dig
 import { AssayError } from '../../../core/errors.ts';
 import { decodeEvidence, evidenceStatusOf } from '../../../core/evidence.ts';
 import { receiptOf } from '../../../core/metadata/receipt.ts';
-import { type Namespace, namespaceBelow, parseNamespace } from '../../../core/namespace.ts';
+import {
+  type Namespace,
+  type NamespaceRange,
+  namespaceBelow,
+  parseNamespace,
+} from '../../../core/namespace.ts';
 import { decodePathSet, MACHINE, type PathSet, resultKey } from '../../../core/path-set.ts';
 import { type ActionResult, Directory } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
@@ -110,12 +115,13 @@ function requestsFor(shown: string, { readable }: ScopedStore): Namespace[] {
   const namespace = parseNamespace(shown);
   const below = (base: string) => parseNamespace(shown.slice(base.length + 1));
   if (readable !== undefined) {
-    const base = readable.find((one) => shown === one || shown.startsWith(`${one}/`));
+    const bases = 'below' in readable ? readable.besides : readable;
+    const base = bases.find((one) => shown === one || shown.startsWith(`${one}/`));
     return [base === undefined ? namespace : below(base)];
   }
   const parts = shown.split('/');
-  const bases = parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
-  return [namespace, ...bases.map((base) => namespaceBelow(parseNamespace(base), below(base)))];
+  const everyBase = parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
+  return [namespace, ...everyBase.map((base) => namespaceBelow(parseNamespace(base), below(base)))];
 }
 
 /** In the first of the namespaces that has it. */
@@ -299,7 +305,7 @@ async function treeAt(hash: Hash, blobs: Blobs): Promise<ReturnType<typeof decod
 /** Among the newest runs: the steps with this key, and other keys of those steps. */
 async function runsWith(
   history: History,
-  readable: readonly Namespace[] | undefined,
+  readable: NamespaceRange,
   key: string,
 ): Promise<Pick<Action, 'runs' | 'others'> & { readonly namespaces: readonly string[] }> {
   const { documents } = await history.page({

@@ -3,8 +3,14 @@
 import { type Hash, isHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { RunReport } from '../../../core/metadata/run-report.ts';
-import { parseRequestedNamespace } from '../../../core/namespace.ts';
+import {
+  type NamespaceRange,
+  narrowedTo,
+  parseNamespace,
+  parseRequestedNamespace,
+} from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
+import { seesWholeServer } from '../../access/identity.ts';
 import type { ServerContext } from '../../context.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { DASHBOARD } from '../../limits.ts';
@@ -84,20 +90,34 @@ function readerOf({ store }: Exchange): DivergenceReader {
 
 export function now(exchange: Exchange): Promise<Now> {
   const { server, store } = exchange;
-  return nowAnswer(server, historyOf(exchange), store.identity, store.readable);
+  return nowAnswer(server, historyOf(exchange), store);
 }
 
 export async function tail({ server, store }: Exchange, after?: string): Promise<Tail> {
-  return server.activity.tail.read(store.readable, after);
+  return server.activity.tail.read(store.counted, after);
 }
 
-export function figures(exchange: Exchange, { from, to }: { from?: string; to?: string }): Promise<Figures> {
+export interface FiguresQuery {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly namespace?: string | undefined;
+}
+
+export function figures(exchange: Exchange, { from, to, namespace }: FiguresQuery): Promise<Figures> {
   const { server, store } = exchange;
   const end = timeIn(to) ?? Date.now();
   const start = timeIn(from) ?? end - DAY;
   if (start >= end || end - start > DASHBOARD.keptMs)
     throw new AssayError('ASSAY_BAD_MESSAGE', 'from must be before to, and at most 90 days');
-  return figuresIn(server, historyOf(exchange), store.readable, { from: start, to: end });
+  /** Bytes are not counted by namespace. */
+  const isWhole = seesWholeServer(store.identity) && namespace === undefined;
+  const counted = within(store.counted, namespace);
+  return figuresIn(server, historyOf(exchange), { counted, isWhole }, { from: start, to: end });
+}
+
+/** The part of a range that a request asks for. */
+function within(range: NamespaceRange, namespace: string | undefined): NamespaceRange {
+  return namespace === undefined ? range : narrowedTo(parseNamespace(namespace), range);
 }
 
 function timeIn(text: string | undefined): number | undefined {
@@ -122,7 +142,7 @@ export async function hermeticity(exchange: Exchange, { days = 30 }: Period): Pr
 export async function storage(exchange: Exchange): Promise<Storage> {
   const { server, store } = exchange;
   const surveyed = await surveyOf(server).read();
-  return storageAnswer(server, historyOf(exchange), store.identity, store.readable, surveyed);
+  return storageAnswer(server, historyOf(exchange), store.identity, store.counted, surveyed);
 }
 
 export function setup(exchange: Exchange): Promise<Setup> {
@@ -132,7 +152,7 @@ export function setup(exchange: Exchange): Promise<Setup> {
     isTls: 'encrypted' in request.socket,
     needsToken: !server.access.isOpen,
   };
-  return setupAnswer(server, historyOf(exchange), store.readable, address);
+  return setupAnswer(server, historyOf(exchange), store.counted, address);
 }
 
 export async function action(exchange: Exchange, key: Hash, namespace?: string): Promise<Action> {
@@ -167,10 +187,13 @@ function reviewOf(history: History): StepReview {
   return known;
 }
 
-export function misses(exchange: Exchange, { days = 7 }: Period): Promise<Misses> {
+export function misses(
+  exchange: Exchange,
+  { days = 7, namespace }: Period & { readonly namespace?: string | undefined },
+): Promise<Misses> {
   const to = Date.now();
   const from = to - Math.min(days, DASHBOARD.maxDays) * DAY;
-  return rankMisses(historyOf(exchange), exchange.store.readable, { from, to });
+  return rankMisses(historyOf(exchange), within(exchange.store.readable, namespace), { from, to });
 }
 
 export function historyOf({ server: { wholeStore } }: Exchange): History {

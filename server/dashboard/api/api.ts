@@ -52,9 +52,8 @@ export const ROUTES: readonly Route[] = [
     summary: 'Counts over time',
     answers: schemas.FIGURES,
     needs: STATS,
-    query: { from: TIME, to: TIME },
-    answer: (exchange, { from, to }) =>
-      answers.figures(exchange, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }),
+    query: { from: TIME, to: TIME, namespace: ANY_NAME },
+    answer: (exchange, query) => answers.figures(exchange, query),
   },
   {
     url: RUNS_PATH,
@@ -87,8 +86,9 @@ export const ROUTES: readonly Route[] = [
     summary: 'Causes of misses, ranked by the time that they cost',
     answers: schemas.MISSES,
     needs: READ,
-    query: { days: NUMBER },
-    answer: (exchange, { days }) => answers.misses(exchange, numberIn('days', days)),
+    query: { days: NUMBER, namespace: ANY_NAME },
+    answer: (exchange, { days, namespace }) =>
+      answers.misses(exchange, { ...numberIn('days', days), namespace }),
   },
   {
     url: '/api/v1/hermeticity',

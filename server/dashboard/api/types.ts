@@ -16,7 +16,9 @@
 //   GET  /api/v1/setup                            Setup
 //   GET  /api/v1/openapi.json                     this list as OpenAPI 3.1
 //
-// An answer holds what the token may read: its own namespace, and those that it reads besides.
+// Runs, misses and hermeticity hold what the token may read: its own namespace, those that it reads besides, and for
+// an admin those below. Figures (now, tail, figures, storage, setup) hold what its rights show: `stats` its own
+// namespace, `admin` also those below, `server:stats` the whole server.
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import type {
   MissCause,
@@ -60,7 +62,7 @@ export interface Totals {
   /** Of the runs that reported: the sum of their commands' durations, minus what their hits took. */
   readonly savedMs: number;
   readonly runs: number;
-  /** Absent for a token that sees only its own namespace. */
+  /** Absent without the right `server:stats`. */
   readonly bytesReceived?: number;
   readonly bytesSent?: number;
   readonly requests: number;
@@ -386,7 +388,7 @@ export interface DivergenceRow {
 // ── Storage and trust ────────────────────────────────────────────────────────────────────────────────────
 
 export interface Storage {
-  /** Absent for a token that sees only its own namespace. */
+  /** Absent without the right `server:stats`. */
   readonly store?: {
     readonly usedBytes: number;
     readonly limitBytes?: number;

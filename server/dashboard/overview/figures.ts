@@ -1,5 +1,6 @@
 // Figures over time and their totals, from the counters that the server keeps.
 
+import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
 import type { Counters } from '../../activity/counters.ts';
 import { HOUR, MINUTE } from '../../activity/figures.ts';
@@ -7,13 +8,19 @@ import { quantile } from '../../activity/latency.ts';
 import type { ServerContext } from '../../context.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type { Figures, Totals } from '../api/types.ts';
-import type { Readable } from '../runs/runs.ts';
 
 export const DAY = 24 * HOUR;
 
 export interface Span {
   readonly from: number;
   readonly to: number;
+}
+
+/** What a reader sees. */
+interface Counted {
+  readonly counted: NamespaceRange;
+  /** The whole server, with what is not counted by namespace. */
+  readonly isWhole: boolean;
 }
 
 /** `isWhole`: the reader sees the whole server; bytes are not counted by namespace. */
@@ -37,19 +44,19 @@ export function totalsOf(counters: readonly Counters[], isWhole: boolean): Total
 export async function figuresIn(
   { activity }: ServerContext,
   history: History,
-  readable: Readable,
+  { counted, isWhole }: Counted,
   { from, to }: Span,
 ): Promise<Figures> {
   const hasMinutes = to - from <= DAY && from >= Date.now() - DASHBOARD.minutesKeptMs;
   const stepMs = !hasMinutes ? HOUR : to - from <= 3 * HOUR ? MINUTE : 10 * MINUTE;
   const first = Math.floor(from / stepMs) * stepMs;
-  const counters = await activity.figures.read(history, readable, { from, to, stepMs });
+  const counters = await activity.figures.read(history, counted, { from, to, stepMs });
   const points = counters.map((one, at) => {
     const median = quantile(one.latency, 0.5);
     const p99 = quantile(one.latency, 0.99);
     return {
       at: new Date(first + at * stepMs).toISOString(),
-      ...totalsOf([one], readable === undefined),
+      ...totalsOf([one], isWhole),
       ...(median !== undefined && { medianMs: median }),
       ...(p99 !== undefined && { p99Ms: p99 }),
     };

@@ -1,8 +1,7 @@
 // Hermeticity: every step of the fleet by the evidence of its newest run, the newest findings, and divergences.
-import { type Namespace, writtenFrom } from '../../../core/namespace.ts';
+import { isInRange, type Namespace, type NamespaceRange, writtenFrom } from '../../../core/namespace.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type { Hermeticity } from '../api/types.ts';
-import type { Readable } from '../runs/runs.ts';
 import { type DivergenceReader, divergenceRow } from './divergence-row.ts';
 import type { ReviewedSteps } from './step-review.ts';
 import type { Surveyed } from './survey.ts';
@@ -22,7 +21,7 @@ const NO_STEPS = {
 export async function hermeticityAnswer(
   reviewed: ReviewedSteps | undefined,
   surveyed: Surveyed | undefined,
-  readable: Readable,
+  readable: NamespaceRange,
   { from, to }: HermeticityQuery,
   reader: DivergenceReader,
 ): Promise<Hermeticity> {
@@ -46,9 +45,9 @@ export async function hermeticityAnswer(
 
 export function readableDivergences(
   surveyed: Surveyed | undefined,
-  readable: Readable,
+  readable: NamespaceRange,
 ): Surveyed['divergences'] {
-  return (surveyed?.divergences ?? []).filter(
-    ({ namespace }) => readable?.includes(writtenFrom(namespace as Namespace)) ?? true,
+  return (surveyed?.divergences ?? []).filter(({ namespace }) =>
+    isInRange(writtenFrom(namespace as Namespace), readable),
   );
 }

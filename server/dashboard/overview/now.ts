@@ -1,11 +1,13 @@
 // Now: one sentence of health, today beside the same weekday before, and what needs attention.
+import type { NamespaceRange } from '../../../core/namespace.ts';
 import { VERSION } from '../../../core/version.ts';
 import type { History } from '../../../store/history.ts';
 import { type Identity, seesWholeServer } from '../../access/identity.ts';
+import type { ScopedStore } from '../../access/scoped-store.ts';
 import { HOUR } from '../../activity/figures.ts';
 import type { ServerContext } from '../../context.ts';
 import type { Now, Totals, Warning } from '../api/types.ts';
-import { listRuns, type Readable } from '../runs/runs.ts';
+import { listRuns } from '../runs/runs.ts';
 import { DAY, figuresIn, totalsOf } from './figures.ts';
 import { tokensOf } from './storage.ts';
 
@@ -16,19 +18,18 @@ const WEEK = 7 * DAY;
 export async function nowAnswer(
   server: ServerContext,
   history: History,
-  identity: Identity,
-  readable: Readable,
+  { identity, counted, readable }: Pick<ScopedStore, 'identity' | 'counted' | 'readable'>,
 ): Promise<Now> {
   const now = Date.now();
   const { activity } = server;
   activity.countBytes();
   const midnight = Math.floor(now / DAY) * DAY;
-  const isWhole = readable === undefined;
+  const isWhole = seesWholeServer(identity);
   const read = (from: number, to: number) =>
-    activity.figures.read(history, readable, { from, to, stepMs: HOUR });
+    activity.figures.read(history, counted, { from, to, stepMs: HOUR });
   const today = totalsOf(await read(midnight, now), isWhole);
   const weekBefore = totalsOf(await read(midnight - WEEK, now - WEEK), isWhole);
-  const warnings = warningsOf(server, identity, today);
+  const warnings = warningsOf(server, identity, counted, today);
   return {
     at: new Date(now).toISOString(),
     version: VERSION,
@@ -36,8 +37,8 @@ export async function nowAnswer(
     today,
     weekBefore,
     warnings,
-    tail: activity.tail.read(readable),
-    figures: await figuresIn(server, history, readable, { from: now - DAY, to: now }),
+    tail: activity.tail.read(counted),
+    figures: await figuresIn(server, history, { counted, isWhole }, { from: now - DAY, to: now }),
     newestRuns: (await listRuns(history, readable, { limit: NEWEST_RUNS })).runs,
   };
 }
@@ -56,7 +57,12 @@ function healthOf(server: ServerContext, warnings: readonly Warning[], { hitRate
   return { status: 'good', sentence: `All is well.${rate}` };
 }
 
-function warningsOf(server: ServerContext, identity: Identity, { errors }: Totals): Warning[] {
+function warningsOf(
+  server: ServerContext,
+  identity: Identity,
+  counted: NamespaceRange,
+  { errors }: Totals,
+): Warning[] {
   const warnings: Warning[] = [];
   const { info, readOnly, wholeStore } = server;
   if (seesWholeServer(identity)) {
@@ -78,7 +84,7 @@ function warningsOf(server: ServerContext, identity: Identity, { errors }: Total
       text: `${errors} ${errors === 1 ? 'request' : 'requests'} of today ended with an error of the server.`,
       whatToDo: 'The server’s log says why.',
     });
-  const ending = tokensOf(server, identity).filter(({ expiresSoon }) => expiresSoon);
+  const ending = tokensOf(server, identity, counted).filter(({ expiresSoon }) => expiresSoon);
   if (ending.length > 0)
     warnings.push({
       text: `${ending.length === 1 ? `The token ${ending[0]?.name} ends` : `${ending.length} tokens end`} soon.`,

@@ -1,9 +1,9 @@
 // Set up: for each tool what to write, and whether the server has seen it.
+import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
 import { HOUR } from '../../activity/figures.ts';
 import type { ServerContext } from '../../context.ts';
 import type { Setup, ToolSetup } from '../api/types.ts';
-import type { Readable } from '../runs/runs.ts';
 import { type Address, TOOLS } from '../setup/tools.ts';
 import { DAY } from './figures.ts';
 
@@ -43,13 +43,13 @@ const SEEN_DAYS = 7;
 export async function setupAnswer(
   server: ServerContext,
   history: History,
-  readable: Readable,
+  counted: NamespaceRange,
   address: Address,
 ): Promise<Setup> {
   const now = Date.now();
   const midnight = Math.floor(now / DAY) * DAY;
   const from = midnight - SEEN_DAYS * DAY;
-  const hours = await server.activity.figures.read(history, readable, { from, to: now, stepMs: HOUR });
+  const hours = await server.activity.figures.read(history, counted, { from, to: now, stepMs: HOUR });
   const lookups = new Map<string, number>();
   for (const { tools } of hours.slice((midnight - from) / HOUR))
     for (const [tool, [hits, misses]] of tools) lookups.set(tool, (lookups.get(tool) ?? 0) + hits + misses);

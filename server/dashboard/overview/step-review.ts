@@ -2,14 +2,15 @@
 //
 // A step is one document, so this takes as long as there are steps: 30 ms for a thousand. A reader waits only a moment.
 // Then it gets the answer before, and the reading goes on. An answer that took longer is used for REST times as long.
+
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EvidenceStatus } from '../../../core/evidence.ts';
+import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type { FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
 import { documentsIn } from '../documents.ts';
 import type { StoredStep } from '../runs/run-documents.ts';
-import type { Readable } from '../runs/runs.ts';
 
 export interface ReviewedSteps extends Pick<Hermeticity, 'counts' | 'steps' | 'moreSteps' | 'findings'> {
   readonly at: number;
@@ -40,7 +41,7 @@ export class StepReview {
   }
 
   /** The steps of the last days. Undefined if they are being read for the first time. */
-  async read(readable: Readable, days: number, waitMs = WAIT_MS): Promise<ReviewedSteps | undefined> {
+  async read(readable: NamespaceRange, days: number, waitMs = WAIT_MS): Promise<ReviewedSteps | undefined> {
     const answer = this.#answerFor(JSON.stringify([readable, days]));
     const { last } = answer;
     const isFresh = last && answer.tookMs > waitMs && this.#now() - last.at < REST * answer.tookMs;
@@ -61,7 +62,7 @@ export class StepReview {
     return answer;
   }
 
-  async #review(answer: Answer, readable: Readable, days: number): Promise<void> {
+  async #review(answer: Answer, readable: NamespaceRange, days: number): Promise<void> {
     const began = performance.now();
     const at = this.#now();
     answer.last = await reviewSteps(this.#history, readable, at, days);
@@ -73,7 +74,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 async function reviewSteps(
   history: History,
-  readable: Readable,
+  readable: NamespaceRange,
   at: number,
   days: number,
 ): Promise<ReviewedSteps> {

@@ -1,12 +1,11 @@
 // Storage and trust: what fills the store, who writes where, who was refused, which tokens end soon.
-import { isAtOrBelow, type Namespace } from '../../../core/namespace.ts';
+import { isInRange, type Namespace, type NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
 import { type Identity, seesWholeServer } from '../../access/identity.ts';
 import type { ServerContext } from '../../context.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type { DeniedWrite, NamespaceRow, NodeRow, Storage, TokenRow, UsageRow } from '../api/types.ts';
 import { contentOf } from '../documents.ts';
-import type { Readable } from '../runs/runs.ts';
 import type { NamespaceUsage, Surveyed } from './survey.ts';
 
 const LISTED = 100;
@@ -15,10 +14,10 @@ export async function storageAnswer(
   server: ServerContext,
   history: History,
   identity: Identity,
-  readable: Readable,
+  counted: NamespaceRange,
   surveyed: Surveyed | undefined,
 ): Promise<Storage> {
-  const namespaces = (surveyed?.namespaces ?? []).filter(([name]) => readable?.includes(name) ?? true);
+  const namespaces = (surveyed?.namespaces ?? []).filter(([name]) => isInRange(name, counted));
   const { space } = server.info;
   return {
     ...(seesWholeServer(identity) && space && { store: spaceOf(space, server) }),
@@ -29,8 +28,8 @@ export async function storageAnswer(
       .map(([name, usage]) => rowOf(name, usage))
       .sort((a, b) => b.results - a.results)
       .slice(0, LISTED),
-    deniedWrites: await deniedWrites(history, readable),
-    tokens: tokensOf(server, identity),
+    deniedWrites: await deniedWrites(history, counted),
+    tokens: tokensOf(server, identity, counted),
     nodes: seesWholeServer(identity) ? await nodesOf(server, history) : [],
   };
 }
@@ -79,21 +78,22 @@ function rowOf(namespace: Namespace, { results, writers, lastWriteAt }: Namespac
   };
 }
 
-async function deniedWrites(history: History, readable: Readable): Promise<DeniedWrite[]> {
-  const { documents } = await history.page({ kind: 'denied', namespaces: readable, limit: LISTED });
+async function deniedWrites(history: History, namespaces: NamespaceRange): Promise<DeniedWrite[]> {
+  const { documents } = await history.page({ kind: 'denied', namespaces, limit: LISTED });
   return documents.flatMap((document) => contentOf<DeniedWrite>(document) ?? []);
 }
 
-/** Only an admin sees the tokens of others, at and below its own namespace. */
-export function tokensOf({ access }: ServerContext, identity: Identity, now = Date.now()): TokenRow[] {
-  const isAdmin = identity.rights.has('admin');
+/** Only an admin, and a reader of the whole server, sees the tokens of others. */
+export function tokensOf(
+  { access }: ServerContext,
+  identity: Identity,
+  counted: NamespaceRange,
+  now = Date.now(),
+): TokenRow[] {
+  const seesOthers = identity.rights.has('admin') || seesWholeServer(identity);
   return access
     .listed()
-    .filter(({ name, namespace }) =>
-      isAdmin
-        ? isAtOrBelow(namespace, identity.namespace)
-        : name === identity.name && namespace === identity.namespace,
-    )
+    .filter(({ name, namespace }) => isInRange(namespace, counted) && (seesOthers || name === identity.name))
     .map(({ name, namespace, rights, expiresAt }) => ({
       name,
       namespace,

@@ -7,6 +7,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AssayError } from '../../../core/errors.ts';
+import type { NamespaceRange } from '../../../core/namespace.ts';
 import { all, isMet } from '../../access/rights.ts';
 import { acceptsHtml, authorize, onlyMethods } from '../../http/app.ts';
 import { type ErrorFormat, jsonErrors } from '../../http/error-response.ts';
@@ -114,7 +115,12 @@ function viewerOf({ exchange, headers }: FastifyRequest): Viewer {
   const { access, browserSessions } = exchange.server;
   const isLoggedIn = !access.isOpen && browserSessions.identityOf(headers) !== undefined;
   const { identity, readable } = exchange.store;
-  return { name: identity.name, isLoggedIn, ...(isLoggedIn && { reads: readable }) };
+  return { name: identity.name, isLoggedIn, ...(isLoggedIn && readable && { reads: namesIn(readable) }) };
+}
+
+/** `PATH/…` is all that lies below. */
+function namesIn(readable: NonNullable<NamespaceRange>): readonly string[] {
+  return 'below' in readable ? [...readable.besides, `${readable.below}/…`] : readable;
 }
 
 function assetRoutes(app: FastifyInstance): void {

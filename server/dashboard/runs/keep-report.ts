@@ -1,7 +1,7 @@
 // Keeps a reported run. The answer does not wait for the explanation of misses, which may read many blobs.
 import { AssayError } from '../../../core/errors.ts';
 import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
-import { writtenFrom } from '../../../core/namespace.ts';
+import { type NamespaceRange, writtenFrom } from '../../../core/namespace.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
 import { Semaphore } from '../../../store/shared/semaphore.ts';
 import type { Blobs } from '../../../store/store.ts';
@@ -20,12 +20,11 @@ import {
   type StoredStep,
   stepId,
 } from './run-documents.ts';
-import type { Readable } from './runs.ts';
 
 export interface ReportContext {
   readonly history: History;
   readonly sender: Sender;
-  readonly readable: Readable;
+  readonly readable: NamespaceRange;
   /** Undefined if the sender may not read blobs: then nothing is explained. */
   readonly blobs: Blobs | undefined;
   readonly now: number;

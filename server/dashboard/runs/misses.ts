@@ -1,6 +1,8 @@
 // Misses worth fixing: the causes of misses in reported runs, ranked by the time that they cost.
 // A cause costs the duration of every command that ran because of it.
+
 import type { MissCause, MissKind } from '../../../core/metadata/run-report.ts';
+import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type { Misses, MissRow } from '../api/types.ts';
@@ -13,7 +15,6 @@ import {
   RankedMisses,
   type StoredMissDay,
 } from './miss-days.ts';
-import type { Readable } from './runs.ts';
 
 const LISTED_STEPS = 5;
 
@@ -25,7 +26,7 @@ export interface MissesQuery {
 
 export async function rankMisses(
   history: History,
-  readable: Readable,
+  readable: NamespaceRange,
   { from, to }: MissesQuery,
 ): Promise<Misses> {
   const sums = new RankedMisses();

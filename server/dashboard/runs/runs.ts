@@ -2,7 +2,7 @@
 // Guarantee: a reader gets the runs of the namespaces that it may read, and learns nothing of others.
 import { setImmediate } from 'node:timers/promises';
 import { AssayError } from '../../../core/errors.ts';
-import type { Namespace } from '../../../core/namespace.ts';
+import type { Namespace, NamespaceRange } from '../../../core/namespace.ts';
 import { type History, type HistoryDocument, isHistoryId, positionOf } from '../../../store/history.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type { Run, RunRow, RunStep, Runs } from '../api/types.ts';
@@ -10,9 +10,6 @@ import { contentOf } from '../documents.ts';
 import { criticalPath } from './critical-path.ts';
 import { DAY_MS } from './miss-days.ts';
 import type { StoredDetails, StoredRow } from './run-documents.ts';
-
-/** What a request may read: undefined is everything. */
-export type Readable = readonly Namespace[] | undefined;
 
 export interface RunsQuery {
   readonly repository?: string | undefined;
@@ -29,7 +26,7 @@ export interface RunsQuery {
 }
 
 /** Searches at most DASHBOARD.searchedRuns, so that a search for nothing ends; `next` goes on after them. */
-export async function listRuns(history: History, readable: Readable, query: RunsQuery): Promise<Runs> {
+export async function listRuns(history: History, readable: NamespaceRange, query: RunsQuery): Promise<Runs> {
   const runs: RunRow[] = [];
   const choices = new Choices();
   let before = query.before;
@@ -105,7 +102,7 @@ class Choices {
 /** `isStored` tells whether the reader can see the action of a key. */
 export async function showRun(
   history: History,
-  readable: Readable,
+  readable: NamespaceRange,
   id: string,
   isStored: (key: string) => Promise<boolean>,
 ): Promise<Run> {

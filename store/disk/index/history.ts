@@ -2,7 +2,7 @@
 // one among all namespaces and one in its own.
 // A row of the order counts only if its document has the same time. So a row that a replaced document left
 // behind, because two processes put it at once, shows nothing.
-import { type Namespace, storedNamespace } from '../../../core/namespace.ts';
+import { isInRange, type Namespace, type NamespaceRange, storedNamespace } from '../../../core/namespace.ts';
 import { sha256 } from '../../../core/sha256.ts';
 import {
   checkDocument,
@@ -68,27 +68,27 @@ export class DiskHistory implements History {
     );
   }
 
-  async get(
-    kind: string,
-    id: string,
-    namespaces: readonly Namespace[] | undefined,
-  ): Promise<HistoryDocument | undefined> {
+  async get(kind: string, id: string, namespaces: NamespaceRange): Promise<HistoryDocument | undefined> {
     this.#tables.refresh();
-    const start = Buffer.from(`d${kind}\0${id}\0`);
-    const rows = namespaces
-      ? namespaces.map((namespace) => ({ namespace }))
-      : rowsFrom(this.#table, start, endOf(start)).flatMap(({ key }) => {
-          const namespace = storedNamespace(key.toString('latin1', start.length));
-          return namespace === undefined ? [] : { namespace };
-        });
-    const found = rows.flatMap(({ namespace }) => this.#read(kind, { id, namespace }) ?? []);
+    const listed = listedIn(namespaces) ?? this.#namespacesOf(kind, id);
+    const found = listed
+      .filter((namespace) => isInRange(namespace, namespaces))
+      .flatMap((namespace) => this.#read(kind, { id, namespace }) ?? []);
     return found.sort(compareDocuments)[0];
+  }
+
+  /** Those that have a document of this kind with this id. */
+  #namespacesOf(kind: string, id: string): Namespace[] {
+    const start = Buffer.from(`d${kind}\0${id}\0`);
+    const rows = rowsFrom(this.#table, start, endOf(start));
+    return rows.flatMap(({ key }) => storedNamespace(key.toString('latin1', start.length)) ?? []);
   }
 
   async page(query: HistoryQuery): Promise<HistoryPage> {
     const { kind, namespaces, limit } = query;
     this.#tables.refresh();
-    const prefixes = namespaces?.map((namespace) => namespacePrefix(kind, namespace)) ?? [timePrefix(kind)];
+    const listed = listedIn(namespaces);
+    const prefixes = listed?.map((namespace) => namespacePrefix(kind, namespace)) ?? [timePrefix(kind)];
     const addresses = [...new Set(prefixes)]
       .flatMap((prefix) => this.#addresses(prefix, query))
       .sort(compareDocuments);
@@ -103,7 +103,7 @@ export class DiskHistory implements History {
 
   /** One more than the limit, to know whether there are more. */
   #addresses(prefix: string, query: HistoryQuery): DocumentAddress[] {
-    const { kind, from = 0, to = LAST_TIME, before, limit } = query;
+    const { kind, namespaces, from = 0, to = LAST_TIME, before, limit } = query;
     const last = before === undefined ? undefined : parsePosition(before);
     if (before !== undefined && last === undefined) return [];
     const newest = Math.min(to, last === undefined ? to : last.at + 1);
@@ -115,7 +115,8 @@ export class DiskHistory implements History {
       const rows = rowsBefore(this.#table, end, timeKey(prefix, from), limit + 2);
       for (const { key } of rows) {
         const address = key.equals(end) ? undefined : addressIn(kind, prefix, key);
-        if (address && (!last || compareDocuments(last, address) < 0)) found.push(address);
+        if (!address || !isInRange(address.namespace, namespaces)) continue;
+        if (!last || compareDocuments(last, address) < 0) found.push(address);
       }
       const lowest = rows.at(-1);
       if (!lowest || found.length > limit || rows.length < limit + 2) return found.slice(0, limit + 1);
@@ -172,6 +173,11 @@ export class DiskHistory implements History {
     if (!checkOf(key, rest).equals(value.subarray(0, CHECK_BYTES))) return undefined;
     return { kind, id, namespace, at: rest.readUIntLE(0, TIME_BYTES), bytes: rest.subarray(TIME_BYTES) };
   }
+}
+
+/** Undefined if the range is not a list: then the rows of all namespaces are searched. */
+function listedIn(range: NamespaceRange): readonly Namespace[] | undefined {
+  return range === undefined || 'below' in range ? undefined : range;
 }
 
 function encode(key: Buffer, { at, bytes }: HistoryDocument): Buffer {

@@ -169,7 +169,7 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
   'fastify /status': [{ path: '/status' }],
   'fastify /healthz': [{ path: '/healthz' }],
   'fastify /readyz': [{ path: '/readyz' }],
-  'fastify /metrics': [{ path: '/metrics' }],
+  'fastify /metrics': [{ path: '/metrics', isLive: true }],
   'fastify /admin/forget': [
     ...[{ namespace: 'acme/app/main' }, { writer: 'main' }, { keys: [KEY.hash] }].map((selection) => ({
       path: '/admin/forget',

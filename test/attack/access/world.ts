@@ -41,7 +41,8 @@ export interface HttpRequest {
   readonly method: string;
 }
 
-const EVERY_RIGHT = RIGHTS.join();
+/** What a tenant can be given. */
+const EVERY_RIGHT = RIGHTS.filter((right) => right !== 'server:stats').join();
 const EXPIRED = identity('expired', { namespace: 'acme/app/main', expiresAt: 1 });
 const REVOKED = identity('revoked', { namespace: 'acme/app/main' });
 /** Each may forget and list what is in its own namespace. */
@@ -49,16 +50,22 @@ const ADMINS = [
   identity('pull-admin', { namespace: 'acme/app/pr/1', reads: ['acme/app/main'], rights: EVERY_RIGHT }),
   identity('other-admin', { namespace: 'rival', rights: EVERY_RIGHT }),
 ];
+/** Another tenant's, one for each right that shows something. */
+const VIEWERS = ['read', 'stats', 'admin'].map((rights) =>
+  identity(`viewer-${rights}`, { namespace: 'rival', rights }),
+);
+export const VIEWER_NAMES: readonly string[] = [...VIEWERS, ...ADMINS.slice(1)].map(({ name }) => name);
 /** With this name, a request has no credential. */
 export const ANONYMOUS = 'anonymous';
 
 /** The names are the tokens. `revoked` holds those that are valid no longer. */
 function revocable(revoked: ReadonlySet<string>): IdentitySource {
-  const all = sourceOf(MAIN, PULL, SIBLING, READER, WRITER, OTHER, EXPIRED, REVOKED, ...ADMINS);
+  const all = sourceOf(MAIN, PULL, SIBLING, READER, WRITER, OTHER, EXPIRED, REVOKED, ...ADMINS, ...VIEWERS);
   const valid = <T>(name: string, found: T | undefined) => (revoked.has(name) ? undefined : found);
   return {
     identify: (token) => valid<Identity>(token, all.identify(token)),
     identifyAccessKey: (key) => valid(key, all.identifyAccessKey?.(key)),
+    listed: () => [MAIN, PULL, ...ADMINS, ...VIEWERS],
   };
 }
 
@@ -102,6 +109,8 @@ export class World {
     const { store, port, url } = await testServer({
       store: async (onEvent) => journaled(await openDiskFolder(onEvent), changes),
       identities: revocable(revoked),
+      storeFolder: '/the/folder/of/the/store',
+      space: { used: () => 987_654_321, limit: 1_000_000_000 },
     });
     const grpc = await GrpcClient.to(url);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

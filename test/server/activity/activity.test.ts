@@ -14,7 +14,7 @@ import { identity, MAIN, OTHER, sourceOf } from '../access/identities.ts';
 import { ask, testServer } from '../rig.ts';
 import { METADATA, metadataOf } from './metadata.ts';
 
-const ROOT = identity('root', { namespace: '', rights: 'read-write' });
+const ROOT = identity('root', { namespace: '', rights: 'read-write,server:stats' });
 const CCACHE_KEY = `/ccache/team/75/${'9'.repeat(30)}`;
 const key = (name: string) => digestOf(Buffer.from(name)).hash;
 
@@ -363,7 +363,7 @@ test('metrics have durations, and lookups by tool and a bounded number of namesp
   const lines = body.toString().split('\n');
   const counts = lines.filter((line) => line.startsWith('assay_results_total{'));
   expect(counts).toContain('assay_results_total{tool="http",namespace="team7",outcome="miss"} 1');
-  expect(counts).toContain('assay_results_total{tool="http",namespace="other",outcome="miss"} 20');
+  expect(counts).toContain('assay_results_total{tool="http",namespace="(other)",outcome="miss"} 20');
   expect(counts).toHaveLength(101);
   expect(lines).toContain('assay_request_duration_seconds_count{route="ac"} 120');
   expect(lines).toContain('assay_request_duration_seconds_bucket{route="ac",le="+Inf"} 120');

@@ -86,6 +86,8 @@ export const STORE = {
   /** A write that sends less than this, within this time, ends if others need the space that it holds. */
   slowWriteBytes: 1 * MIB,
   slowWriteMs: 5 * SECOND,
+  /** After a failed write: the shortest time between two writes that find out whether the disk works again. */
+  probeWriteMs: 1 * SECOND,
   /** The default limits: a share of the disk, and for a client also a number of bytes. */
   serverShare: 0.8,
   clientShare: 0.5,

@@ -309,7 +309,7 @@ export interface Store extends TenantParts {
   /** Undefined if the store is in memory, and for a tenant. */
   readonly inspect?: (() => Promise<Inspection>) | undefined;
   /** Why the store can't be read or, with `isWritten`, written now. Undefined if no fault is known. */
-  readonly fault?: ((isWritten: boolean) => string | undefined) | undefined;
+  readonly fault?: ((isWritten: boolean) => Promise<string | undefined>) | undefined;
   /** Asks each part of the store whether it can be reached: "ok", or why not. Undefined if it has no parts. */
   readonly parts?: (() => Promise<Readonly<Record<string, string>>>) | undefined;
   close(): Promise<void>;
@@ -322,6 +322,6 @@ export interface Engine extends TenantParts {
   readonly history: History;
   tenant(name: string): TenantParts;
   readonly inspect?: (() => Promise<Inspection>) | undefined;
-  readonly fault?: ((isWritten: boolean) => string | undefined) | undefined;
+  readonly fault?: ((isWritten: boolean) => Promise<string | undefined>) | undefined;
   close(): Promise<void>;
 }

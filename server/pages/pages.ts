@@ -15,9 +15,9 @@ export async function pages(app: FastifyInstance): Promise<void> {
 
   /** Needs no token: load balancers have none. */
   const health = { config: { route: 'healthz', isPublic }, schema: { response: HEALTH } } as const;
-  app.get('/healthz', health, (request, reply) => {
+  app.get('/healthz', health, async (request, reply) => {
     const { wholeStore, readOnly } = request.exchange.server;
-    const reason = wholeStore.fault?.(!readOnly);
+    const reason = await wholeStore.fault?.(!readOnly);
     if (reason === undefined) return { status: 'ok' };
     reply.code(503);
     return { status: 'fault', reason };
@@ -29,7 +29,7 @@ export async function pages(app: FastifyInstance): Promise<void> {
     const { wholeStore, readOnly } = request.exchange.server;
     const parts = await wholeStore.parts?.();
     const away = Object.entries(parts ?? {}).find(([, state]) => state !== 'ok');
-    const reason = wholeStore.fault?.(!readOnly) ?? away?.[1];
+    const reason = (await wholeStore.fault?.(!readOnly)) ?? away?.[1];
     if (reason === undefined) return { status: 'ok', parts };
     reply.code(503);
     return { status: 'fault', reason, parts };

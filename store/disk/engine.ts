@@ -12,7 +12,7 @@ import { Sweeper, type Swept } from './files/sweep.ts';
 import { faultOf } from './fs/faults.ts';
 import { prepareLayout } from './fs/layout.ts';
 import type { Clock } from './fs/uptime.ts';
-import { faultIn } from './health.ts';
+import { Health } from './health.ts';
 import { DiskHistory } from './index/history.ts';
 import { Index } from './index/index.ts';
 import { DiskLabels } from './index/labels.ts';
@@ -38,7 +38,7 @@ export interface DiskEngine extends DiskTenantParts {
   readonly history: History;
   inspect(): Promise<Inspection>;
   /** Why the store can't be read or, with `isWritten`, written now. */
-  fault(isWritten: boolean): string | undefined;
+  fault(isWritten: boolean): Promise<string | undefined>;
   readonly space: Space;
   /** Removes staged files that no process will continue. */
   sweep(): Promise<Swept>;
@@ -93,21 +93,28 @@ export async function openDiskEngine(
   const space = new Space(usageSource, withStagedFiles(eviction, sweeper), limitNow, onEvent);
   const blobs = new DiskBlobs(layout, index, leases, quarantine, sweeper, onEvent);
   const uploads = new DiskUploads(layout, uploadRecords, blobs, sweeper);
+  const health = new Health(layout, index);
+  const records = limitedRecords(new DiskResults(index, leases, onEvent), space);
+  const history = limitedHistory(new DiskHistory(index.tables), space);
+  const watched = (parts: DiskTenantParts): DiskTenantParts => ({
+    blobs: { ...parts.blobs, put: health.watched(parts.blobs.put) },
+    uploads: { ...parts.uploads, append: health.watched(parts.uploads.append) },
+  });
   return {
-    blobs: limitedBlobs(blobs, space),
-    records: limitedRecords(new DiskResults(index, leases, onEvent), space),
-    uploads: limitedUploads(uploads, space),
-    tenant: (name) => ({
-      blobs: limitedBlobs(blobs.ofTenant(name), space),
-      uploads: limitedUploads(uploads.ofTenant(name), space),
-    }),
+    ...watched({ blobs: limitedBlobs(blobs, space), uploads: limitedUploads(uploads, space) }),
+    records: { ...records, put: health.watched(records.put) },
+    tenant: (name) =>
+      watched({
+        blobs: limitedBlobs(blobs.ofTenant(name), space),
+        uploads: limitedUploads(uploads.ofTenant(name), space),
+      }),
     labels: new DiskLabels(index.tables),
-    history: limitedHistory(new DiskHistory(index.tables), space),
+    history: { ...history, put: health.watched(history.put) },
     async inspect() {
       const { DiskInspection } = await import('./inspection.ts');
       return new DiskInspection(index, blobs.unleased());
     },
-    fault: (isWritten) => faultIn(layout, index, isWritten),
+    fault: (isWritten) => health.fault(isWritten),
     space,
     sweep: () => sweeper.sweep(),
     trim: () => index.tables.trim(),

@@ -29,11 +29,12 @@ export async function nowAnswer(
     activity.figures.read(history, counted, { from, to, stepMs: HOUR });
   const today = totalsOf(await read(midnight, now), isWhole);
   const weekBefore = totalsOf(await read(midnight - WEEK, now - WEEK), isWhole);
-  const warnings = warningsOf(server, identity, counted, today);
+  const fault = await server.wholeStore.fault?.(!server.readOnly);
+  const warnings = warningsOf(server, identity, counted, today, fault);
   return {
     at: new Date(now).toISOString(),
     version: VERSION,
-    health: healthOf(server, warnings, today),
+    health: healthOf(fault, warnings, today),
     today,
     weekBefore,
     warnings,
@@ -43,8 +44,11 @@ export async function nowAnswer(
   };
 }
 
-function healthOf(server: ServerContext, warnings: readonly Warning[], { hitRate }: Totals): Now['health'] {
-  const fault = server.wholeStore.fault?.(!server.readOnly);
+function healthOf(
+  fault: string | undefined,
+  warnings: readonly Warning[],
+  { hitRate }: Totals,
+): Now['health'] {
   if (fault !== undefined)
     return { status: 'fault', sentence: 'The server answers, but its store has a fault.' };
   const [first, ...more] = warnings;
@@ -62,11 +66,11 @@ function warningsOf(
   identity: Identity,
   counted: NamespaceRange,
   { errors }: Totals,
+  fault: string | undefined,
 ): Warning[] {
   const warnings: Warning[] = [];
-  const { info, readOnly, wholeStore } = server;
+  const { info } = server;
   if (seesWholeServer(identity)) {
-    const fault = wholeStore.fault?.(!readOnly);
     if (fault !== undefined)
       warnings.push({
         text: `The store has a fault: ${fault}.`,

@@ -28,11 +28,11 @@ export class ByteCount {
   }
 
   /** Call it synchronously with the change that it counts, inside the change's condition. */
-  add(bytes: number): void {
+  add(bytes: number): Promise<boolean> {
     const key = Buffer.alloc(7);
     key.set(ROWS_FROM);
     key.writeUIntBE(newGeneration(), 1, 6);
-    this.#table.put(key, encode(bytes), 1);
+    return this.#table.put(key, encode(bytes), 1);
   }
 
   bytes(): number {

@@ -1,7 +1,7 @@
 // /healthz reports whether the store is usable. A refused write gives the reason, and whether to retry.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { VERSION } from '../../../store/disk/fs/layout.ts';
@@ -37,14 +37,17 @@ function put({ url }: TestServer, name: string, size: number) {
   return ask(url + pathOf(digestOf(bytes)), 'PUT', { body: bytes });
 }
 
-function run(command: string, ...args: string[]): void {
-  const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
+function run(command: string, ...args: string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? stderr}`);
+  return stdout;
 }
 
 function mounted(...args: string[]): void {
   run('mount', ...args);
-  onTestFinished(() => run('umount', '--lazy', args.at(-1) ?? ''));
+  onTestFinished(() => {
+    run('umount', '--lazy', args.at(-1) ?? '');
+  });
 }
 
 describe('/healthz', () => {
@@ -85,6 +88,42 @@ describe('/healthz', () => {
     rmSync(ballast);
     expect((await put(server, 'enough', 2 * MIB)).status).toBe(200);
     expect(await health(server)).toEqual([200, undefined]);
+  });
+
+  test('reports a file system that stops after an error, which still looks writable; reads go on', async () => {
+    const image = join(temporaryFolder(), 'disk.img');
+    run('truncate', '--size', '64M', image);
+    run('mkfs.ext4', '-q', image);
+    const disk = temporaryFolder();
+    mounted('-o', 'loop,errors=remount-ro', image, disk);
+    const server = await served(join(disk, 'store'));
+    const device = run('findmnt', '--noheadings', '--output', 'SOURCE', disk).trim();
+    writeFileSync(`/sys/fs/ext4/${basename(device)}/trigger_fs_error`, 'a test');
+    for (const size of [1000, 200_000]) expect((await put(server, 'refused', size)).status).toBe(500);
+    for (let asked = 0; asked < 3; asked++) {
+      expect(await health(server)).toEqual([503, 'the disk under the store is read-only']);
+      expect(await ask(`${server.url}/readyz`)).toMatchObject({ status: 503 });
+    }
+    const before = contentOf('before', 100_000);
+    expect((await ask(server.url + pathOf(digestOf(before)))).body.equals(before)).toBe(true);
+  });
+
+  test('is red after a failed write until a write of the server succeeds', async () => {
+    const disk = temporaryFolder();
+    mounted('-t', 'tmpfs', '-o', `size=${64 * MIB},nr_inodes=60`, 'tmpfs', disk);
+    const server = await served(join(disk, 'store'));
+    const names = Array.from({ length: 60 }, (_, index) => join(disk, `${index}`));
+    // No inode is left: a file can't be created although space is free. A small blob needs none.
+    const fill = () => {
+      for (const name of names) writeFileSync(name, '');
+    };
+    expect(fill).toThrow('ENOSPC');
+    expect((await put(server, 'large', 200_000)).status).toBe(507);
+    expect((await put(server, 'small', 1000)).status).toBe(200);
+    expect(await health(server)).toEqual([503, 'the disk under the store is full']);
+    for (const name of names) rmSync(name, { force: true });
+    await expect.poll(() => health(server)).toEqual([200, undefined]);
+    expect((await put(server, 'large', 200_000)).status).toBe(200);
   });
 
   test('stays green after a refused write to a store full of leased blobs', async () => {

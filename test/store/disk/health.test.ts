@@ -19,13 +19,13 @@ test.each([true, false])('an index that can’t be reached is a fault (written: 
   const { store, folder } = await openStore();
   renameSync(folder('index'), folder('away'));
   symlinkSync('index', folder('index'));
-  expect(store.fault?.(isWritten)).toBe('the store can’t be reached');
+  expect(await store.fault?.(isWritten)).toBe('the store can’t be reached');
   await expect(putOne(store, contentOf('a blob', 1000))).rejects.toThrow(
     /^ASSAY_STORE_FAULT: reading the size of the store: ELOOP/,
   );
   rmSync(folder('index'));
   renameSync(folder('away'), folder('index'));
-  expect(store.fault?.(isWritten)).toBeUndefined();
+  expect(await store.fault?.(isWritten)).toBeUndefined();
   await putOne(store, contentOf('a blob', 1000));
 });
 
@@ -34,5 +34,5 @@ test('a quarantine that can’t be read refuses no write', async () => {
   rmSync(folder('quarantine'), { recursive: true, force: true });
   writeFileSync(folder('quarantine'), '');
   await putOne(store, contentOf('a blob', 1000));
-  expect(store.fault?.(true)).toBeUndefined();
+  expect(await store.fault?.(true)).toBeUndefined();
 });

@@ -3,6 +3,7 @@ import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:ht
 import { onTestFinished } from 'vitest';
 import type { Identity, IdentitySource } from '../../../server/access/identity.ts';
 import { isWrite, RIGHTS } from '../../../server/access/rights.ts';
+import type { OnStoreEvent } from '../../../store/events.ts';
 import type { Store } from '../../../store/store.ts';
 import { openDiskFolder } from '../../rig/disk-store.ts';
 import { GrpcClient } from '../../rig/grpc.ts';
@@ -80,15 +81,14 @@ export class World {
   /** Since `forget`. */
   readonly changes: Change[];
   readonly addresses: readonly Address[];
-  readonly #port: number;
+  readonly port: number;
   readonly #grpc: GrpcClient;
   readonly #agent: Agent;
   readonly #revoked: Set<string>;
   readonly #signedUrls = new Map<string, string>();
 
   private constructor(
-    parts: Pick<World, 'store' | 'changes' | 'addresses'> & {
-      readonly port: number;
+    parts: Pick<World, 'store' | 'changes' | 'addresses' | 'port'> & {
       readonly grpc: GrpcClient;
       readonly agent: Agent;
       readonly revoked: Set<string>;
@@ -97,17 +97,17 @@ export class World {
     this.store = parts.store;
     this.changes = parts.changes;
     this.addresses = parts.addresses;
-    this.#port = parts.port;
+    this.port = parts.port;
     this.#grpc = parts.grpc;
     this.#agent = parts.agent;
     this.#revoked = parts.revoked;
   }
 
-  static async open(): Promise<World> {
+  static async open(openStore: (onEvent: OnStoreEvent) => Promise<Store> = openDiskFolder): Promise<World> {
     const changes: Change[] = [];
     const revoked = new Set<string>();
     const { store, port, url } = await testServer({
-      store: async (onEvent) => journaled(await openDiskFolder(onEvent), changes),
+      store: async (onEvent) => journaled(await openStore(onEvent), changes),
       identities: revocable(revoked),
       storeFolder: '/the/folder/of/the/store',
       space: { used: () => 987_654_321, limit: 1_000_000_000 },
@@ -140,11 +140,12 @@ export class World {
     for (const example of Object.values(HTTP_EXAMPLES).flat())
       if (example.storedBy) await this.#expectStored(await this.#sendAs('main', example.storedBy, example));
     for (const base of ['/actions/team/', '/']) await this.#saveEntry(base);
-    for (const path of this.#writingMethods()) await this.callsOf(path, 'main');
+    for (const path of this.writingMethods()) await this.callsOf(path, 'main');
     return this;
   }
 
-  #writingMethods(): string[] {
+  /** The gRPC methods that write. */
+  writingMethods(): string[] {
     return [...GRPC].flatMap(([path, { needs }]) => (isWrite(needs) ? [path] : []));
   }
 
@@ -199,6 +200,14 @@ export class World {
     return this.#sendAs(name, method, example);
   }
 
+  /** The head of the request, for a body of which only the announced size is known. */
+  async head(name: string, { example, method }: HttpRequest, announced: number): Promise<string> {
+    const { path, headers } = await this.#withCredential(name, method, example);
+    const all = { host: HOST, ...example.headers, ...headers, 'content-length': String(announced) };
+    const lines = Object.entries(all).map(([header, value]) => `${header}: ${value}`);
+    return [`${method} ${path} HTTP/1.1`, ...lines, '', ''].join('\r\n');
+  }
+
   /** The cookie of a browser in which this identity has logged in. */
   async logIn(name: string): Promise<string> {
     const [example] = HTTP_EXAMPLES['fastify /login'] ?? [];
@@ -233,7 +242,7 @@ export class World {
   async readEverything(name: string): Promise<Reply[]> {
     const replies: Reply[] = [];
     for (const request of this.requests(['GET', 'HEAD'])) replies.push(await this.send(name, request));
-    const writing = new Set(this.#writingMethods());
+    const writing = new Set(this.writingMethods());
     for (const path of GRPC.keys()) if (!writing.has(path)) replies.push(...(await this.callsOf(path, name)));
     return replies;
   }
@@ -292,7 +301,7 @@ export class World {
       const length = body === undefined ? {} : { 'content-length': String(body.length) };
       const request = httpRequest(
         {
-          port: this.#port,
+          port: this.port,
           host: '127.0.0.1',
           agent: this.#agent,
           method,

@@ -95,10 +95,17 @@ export function writtenFrom(stored: Namespace): Namespace {
   return (below === -1 ? path : path.slice(0, below)) as Namespace;
 }
 
-function withoutProtocol(stored: Namespace): string {
+/** The path of a stored namespace: that of a protocol without the protocol. */
+export function withoutProtocol(stored: string): string {
   if (!stored.startsWith('~')) return stored;
   const slash = stored.indexOf('/');
   return slash === -1 ? '' : stored.slice(slash + 1);
+}
+
+/** The tenant of a namespace is its first part: blobs are walled by it. */
+export function tenantIn(namespace: string): string {
+  const slash = namespace.indexOf('/');
+  return slash === -1 ? namespace : namespace.slice(0, slash);
 }
 
 /** The nearest first, without the empty one. */

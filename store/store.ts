@@ -293,15 +293,15 @@ export interface Store extends TenantParts {
   readonly results: Results;
   readonly labels: Labels;
   /**
-   * The same store as one tenant sees it; `name` is the first part of a namespace. A blob is present for the
+   * The same store as a tenant sees it; the first part of a namespace names the tenant. A blob is present for the
    * tenants that have put it, and missing for all others, although its bytes are stored once. So a result is
-   * a hit only if the tenant itself has every blob that it names. Each tenant has its own upload ids. Cheap
-   * to call for each request.
+   * a hit only if the tenant itself has every blob that it names. Each tenant has its own upload ids. What is
+   * put counts for the accounts of the namespace. Cheap to call for each request.
    *
    * The store itself sees every blob. What is put there belongs to no tenant. Only the store itself has
    * `inspect`, `review` and `history`, which show the content of all tenants.
    */
-  tenant(name: string): Store;
+  tenant(namespace: string): Store;
   /** Undefined for a tenant: a server decides who reads which namespace. */
   readonly history?: History | undefined;
   /** Undefined for a tenant. */
@@ -320,7 +320,7 @@ export interface Engine extends TenantParts {
   readonly records: ResultRecords;
   readonly labels: LabelRecords;
   readonly history: History;
-  tenant(name: string): TenantParts;
+  tenant(namespace: string): TenantParts;
   readonly inspect?: (() => Promise<Inspection>) | undefined;
   readonly fault?: ((isWritten: boolean) => Promise<string | undefined>) | undefined;
   close(): Promise<void>;

@@ -55,8 +55,3 @@ export const ROOT: Identity = {
 export function seesWholeServer({ rights }: Identity): boolean {
   return rights.has('server:stats');
 }
-
-/** The first part of the namespace: blobs are walled by it. Undefined for the whole server. */
-export function tenantOf({ namespace }: Identity): string | undefined {
-  return namespace === '' ? undefined : namespace.split('/', 1)[0];
-}

@@ -32,7 +32,7 @@ import type {
   Uploads,
   Writer,
 } from '../../store/store.ts';
-import { type Identity, tenantOf } from './identity.ts';
+import type { Identity } from './identity.ts';
 import { any, isMet, type Requirement } from './rights.ts';
 
 const SOME_BLOBS = any('blobs:read', 'blobs:write');
@@ -67,9 +67,9 @@ export class ScopedStore {
     narrowedTo?: (namespace: Namespace) => boolean,
     log?: WriteLog,
   ) {
-    const { tenant, lookups } = scopeOf(identity);
+    const lookups = lookupsOf(identity);
     this.identity = identity;
-    this.#store = tenant === undefined ? whole : whole.tenant(tenant);
+    this.#store = identity.namespace === '' ? whole : whole.tenant(identity.namespace);
     this.#writer = writer;
     this.#log = log;
     this.#lookups = narrowedTo ? lookups.filter(narrowedTo) : lookups;
@@ -226,27 +226,20 @@ export class ScopedUploads implements Uploads {
   }
 }
 
-/** What follows from an identity alone. */
-interface Scope {
-  readonly tenant: string | undefined;
-  /** The namespaces of a lookup in their order. */
-  readonly lookups: readonly Namespace[];
-}
+const knownLookups = new WeakMap<Identity, readonly Namespace[]>();
 
-const knownScopes = new WeakMap<Identity, Scope>();
-
-function scopeOf(identity: Identity): Scope {
-  const known = knownScopes.get(identity);
+/**
+ * The namespaces of a lookup in their order. Without the right to read results, only the own one: a writer reads
+ * what it wrote.
+ */
+function lookupsOf(identity: Identity): readonly Namespace[] {
+  const known = knownLookups.get(identity);
   if (known) return known;
-  const scope = { tenant: tenantOf(identity), lookups: lookupsOf(identity) };
-  knownScopes.set(identity, scope);
-  return scope;
-}
-
-/** Without the right to read results, only the own namespace: a writer reads what it wrote. */
-function lookupsOf({ namespace, reads, rights }: Identity): readonly Namespace[] {
+  const { namespace, reads, rights } = identity;
   const others = rights.has('results:read') ? [...reads, ...ancestorsOf(namespace)] : [];
-  return [...new Set([namespace, ...others])];
+  const lookups = [...new Set([namespace, ...others])];
+  knownLookups.set(identity, lookups);
+  return lookups;
 }
 
 /** What an answer names: the namespace of the lookup, or for the whole server the one that was asked for. */

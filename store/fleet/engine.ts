@@ -1,5 +1,6 @@
 // The fleet engine: connects a node to the PostgreSQL and the bucket that all nodes share.
 // A node keeps nothing that another one needs, so each may be killed at any moment.
+import { tenantIn } from '../../core/namespace.ts';
 import type { OnStoreEvent } from '../events.ts';
 import { STORE } from '../limits.ts';
 import type { Engine, Inspection } from '../store.ts';
@@ -127,7 +128,10 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
   return {
     blobs,
     uploads: uploads.ofTenant(undefined),
-    tenant: (name) => ({ blobs: blobs.ofTenant(name), uploads: uploads.ofTenant(name) }),
+    tenant(namespace) {
+      const name = tenantIn(namespace);
+      return { blobs: blobs.ofTenant(name), uploads: uploads.ofTenant(name) };
+    },
     records: new FleetResults(database, presence, acknowledged, now, onEvent),
     labels: new FleetLabels(database),
     history: new FleetHistory(database),

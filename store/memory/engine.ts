@@ -2,7 +2,7 @@
 // nothing.
 // It has the guarantees of the disk engine, except that nothing survives the process.
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
-import type { Namespace } from '../../core/namespace.ts';
+import { type Namespace, tenantIn } from '../../core/namespace.ts';
 import { collect, refuseMismatch } from '../shared/expected.ts';
 import type {
   Blobs,
@@ -31,7 +31,7 @@ export function memoryEngine(kept: Map<Hash, KeptBlob> = new Map()): Engine {
   };
   return {
     ...partsOf(),
-    tenant: partsOf,
+    tenant: (namespace) => partsOf(tenantIn(namespace)),
     records: memoryRecords(),
     labels: memoryLabels(),
     history: memoryHistory(),

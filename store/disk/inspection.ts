@@ -16,6 +16,7 @@ import type {
   ResultAddress,
   ResultsPage,
 } from '../store.ts';
+import { isHolderName } from './accounts/accounts.ts';
 import type { Index } from './index/index.ts';
 import { decodePresence, decodeResult, numbersIn, resultAddressIn } from './index/records.ts';
 import { type Row, rowsFrom } from './index/tables.ts';
@@ -27,7 +28,7 @@ const RESULTS_PER_PAGE = 16;
 export class DiskInspection implements Inspection {
   readonly #index: Index;
   readonly #blobs: RawBlobs;
-  /** Names by number. A tenant that is new since it was read has an unknown number. */
+  /** Names by number, also those of holders. A tenant that is new since it was read has an unknown number. */
   #tenants: ReadonlyMap<number, string> = new Map();
 
   constructor(index: Index, blobs: RawBlobs) {
@@ -46,7 +47,7 @@ export class DiskInspection implements Inspection {
 
   #namesOf(tenants: readonly number[]): string[] {
     if (tenants.some((number) => !this.#tenants.has(number))) this.#tenants = this.#index.tenants.names();
-    return tenants.flatMap((number) => this.#tenants.get(number) ?? []);
+    return tenants.flatMap((number) => this.#tenants.get(number) ?? []).filter((name) => !isHolderName(name));
   }
 
   read(hash: Hash): Promise<Blob | undefined> {

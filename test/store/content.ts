@@ -99,3 +99,6 @@ export function directoryOf(files: readonly Digest[], folders: readonly Digest[]
     }).finish(),
   );
 }
+
+/** For results of a store without accounts. */
+export async function holdNothing(): Promise<void> {}

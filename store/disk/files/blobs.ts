@@ -10,16 +10,24 @@ import { releaseBuffer } from '../../shared/buffers.ts';
 import { checksumOfSmall, decodeChecksums } from '../../shared/checksum.ts';
 import { refuseMismatch } from '../../shared/expected.ts';
 import type { Content, Expected } from '../../store.ts';
+import type { Accounts, Holder } from '../accounts/accounts.ts';
 import { removeFile } from '../fs/calls.ts';
 import { fileName, filePath, type Layout } from '../fs/layout.ts';
 import { isGeneration, newGeneration } from '../index/generation.ts';
 import type { Entry, Index } from '../index/index.ts';
 import { isFreshTick, type Leases } from '../index/leases.ts';
-import { belongsTo, tenantsOf, withTenant } from '../index/records.ts';
+import { belongsTo, NO_TENANTS, withTenant } from '../index/records.ts';
 import { fileSize, openToRead } from './blob-file.ts';
 import { hashOnly, IncomingBlob, type StagedBlob, toChunks } from './incoming-blob.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { Sweeper } from './sweep.ts';
+
+/** Who gets a blob that is put. */
+export interface Owner {
+  /** Undefined for the store itself. */
+  readonly tenant: string | undefined;
+  readonly holder: Holder;
+}
 
 export class DiskBlobs implements RawBlobs {
   readonly #layout: Layout;
@@ -27,12 +35,14 @@ export class DiskBlobs implements RawBlobs {
   readonly #quarantine: Quarantine;
   readonly #sweeper: Sweeper;
   readonly #leases: Leases;
+  readonly #accounts: Accounts;
   readonly #onEvent: OnStoreEvent;
 
   constructor(
     layout: Layout,
     index: Index,
     leases: Leases,
+    accounts: Accounts,
     quarantine: Quarantine,
     sweeper: Sweeper,
     onEvent: OnStoreEvent,
@@ -40,18 +50,19 @@ export class DiskBlobs implements RawBlobs {
     this.#layout = layout;
     this.#index = index;
     this.#leases = leases;
+    this.#accounts = accounts;
     this.#quarantine = quarantine;
     this.#sweeper = sweeper;
     this.#onEvent = onEvent;
   }
 
   /** The blobs that a tenant has put, for that tenant. */
-  ofTenant(name: string): RawBlobs {
+  ofTenant(tenant: string, holder: Holder): RawBlobs {
     return {
-      get: (hash) => this.get(hash, name),
-      put: (expected, content) => this.put(expected, content, name),
-      missing: (digests) => this.missing(digests, name),
-      touch: (hashes) => this.touch(hashes, name),
+      get: (hash) => this.get(hash, tenant),
+      put: (expected, content) => this.put(expected, content, { tenant, holder }),
+      missing: (digests) => this.missing(digests, tenant),
+      touch: (hashes) => this.touch(hashes, tenant),
       quarantine: (hash, generation, detail) => this.quarantine(hash, generation, detail),
     };
   }
@@ -117,38 +128,39 @@ export class DiskBlobs implements RawBlobs {
     return { kind: 'broken', generation, size, detail };
   }
 
-  async put(expected: Expected, content: Content, tenant?: string): Promise<Digest> {
-    if (content instanceof Uint8Array && isSmall(content)) return this.#putSmall(expected, content, tenant);
+  async put(expected: Expected, content: Content, owner = this.nobody): Promise<Digest> {
+    if (content instanceof Uint8Array && isSmall(content)) return this.#putSmall(expected, content, owner);
     const chunks = toChunks(expected, content);
     try {
       const { value: first = Buffer.alloc(0) } = await chunks.next();
-      if (!isSmall(first)) return await this.#putLarge(expected, prepend(first, chunks), tenant);
-      return await this.#putSmall(expected, first, tenant).finally(() => releaseBuffer(first));
+      if (!isSmall(first)) return await this.#putLarge(expected, prepend(first, chunks), owner);
+      return await this.#putSmall(expected, first, owner).finally(() => releaseBuffer(first));
     } finally {
       await chunks.return(undefined);
     }
   }
 
-  async #putSmall(expected: Expected, bytes: Uint8Array, tenant: string | undefined): Promise<Digest> {
+  /** The owner of what belongs to no tenant. */
+  get nobody(): Owner {
+    return { tenant: undefined, holder: this.#accounts.rest };
+  }
+
+  async #putSmall(expected: Expected, bytes: Uint8Array, owner: Owner): Promise<Digest> {
     const digest = digestOf(bytes);
     refuseMismatch(expected, digest);
     // A copy: the index reads it on another thread, when the caller may use its memory again.
     const location = { isFile: false, generation: newGeneration(), checksum: checksumOfSmall(bytes) };
-    await this.#addIfAbsent(digest, location, Buffer.from(bytes), tenant);
+    await this.#addIfAbsent(digest, location, Buffer.from(bytes), owner);
     return digest;
   }
 
-  async #putLarge(
-    expected: Expected,
-    chunks: AsyncIterable<Buffer>,
-    tenant: string | undefined,
-  ): Promise<Digest> {
-    if (await this.#isPresent(expected)) return this.#confirm(expected, chunks, tenant);
+  async #putLarge(expected: Expected, chunks: AsyncIterable<Buffer>, owner: Owner): Promise<Digest> {
+    if (await this.#isPresent(expected)) return this.#confirm(expected, chunks, owner);
     const incoming = await IncomingBlob.create(this.#layout, expected.size);
     try {
       const digest = await incoming.fill(chunks);
       refuseMismatch(expected, digest);
-      await this.addStaged(incoming, digest, tenant);
+      await this.addStaged(incoming, digest, owner);
       return digest;
     } finally {
       await incoming.discard();
@@ -159,17 +171,13 @@ export class DiskBlobs implements RawBlobs {
    * The blob was present at the start, perhaps for other tenants only, and nothing was staged. So it must be
    * present at the end. The tenant gets it because it has sent the whole content.
    */
-  async #confirm(
-    expected: Expected,
-    chunks: AsyncIterable<Buffer>,
-    tenant: string | undefined,
-  ): Promise<Digest> {
+  async #confirm(expected: Expected, chunks: AsyncIterable<Buffer>, owner: Owner): Promise<Digest> {
     const digest = await hashOnly(chunks);
     refuseMismatch(expected, digest);
-    const number = await this.#index.tenants.assign(tenant);
+    const number = await this.#index.tenants.assign(owner.tenant);
     while (await this.#isPresent(digest)) {
       const entry = this.#index.find(digest.hash);
-      if (entry && (await this.#giveTo(number, digest.hash, entry))) return digest;
+      if (entry && (await this.#giveTo(number, owner.holder, digest.hash, entry))) return digest;
     }
     throw new AssayError(
       'ASSAY_STORE_FAULT',
@@ -177,14 +185,15 @@ export class DiskBlobs implements RawBlobs {
     );
   }
 
-  /** The tenant has the blob when this resolves. False if the entry has changed meanwhile. */
-  async #giveTo(tenant: number, hash: Hash, entry: Entry): Promise<boolean> {
-    if (belongsTo(entry, tenant)) return true;
-    return this.#index.stampBlob(hash, entry, this.#leases.clock.stamp(), tenant);
+  /** Tenant and holder have the blob when this resolves. False if the entry has changed meanwhile. */
+  async #giveTo(tenant: number, holder: Holder, hash: Hash, entry: Entry): Promise<boolean> {
+    if (isOf(entry, tenant, holder)) return true;
+    const tenants = withTenant(this.#accounts.listWith(entry.tenants, holder), tenant);
+    return this.#index.stampBlob(hash, entry, this.#leases.clock.stamp(), tenants);
   }
 
   /** Moves a staged blob with that digest into place and adds it to the index. */
-  async addStaged(incoming: StagedBlob, digest: Digest, tenant?: string): Promise<void> {
+  async addStaged(incoming: StagedBlob, digest: Digest, owner = this.nobody): Promise<void> {
     const { hash } = digest;
     const generation = newGeneration();
     let isAdded = false;
@@ -194,7 +203,7 @@ export class DiskBlobs implements RawBlobs {
         digest,
         { isFile: true, generation, checksum: undefined },
         incoming.checksums(),
-        tenant,
+        owner,
       );
     } finally {
       if (!isAdded) await removeFile(filePath(this.#layout, hash, generation));
@@ -202,15 +211,15 @@ export class DiskBlobs implements RawBlobs {
     this.#sweeper.afterPut();
   }
 
-  /** The blob is present, for the tenant too, when this resolves. False if it was stored before. */
+  /** The blob is present, for its owner too, when this resolves. False if it was stored before. */
   async #addIfAbsent(
     { hash, size }: Digest,
     location: Pick<Entry, 'isFile' | 'generation' | 'checksum'>,
     content: Buffer,
-    tenant: string | undefined,
+    { tenant, holder }: Owner,
   ): Promise<boolean> {
     const number = await this.#index.tenants.assign(tenant);
-    const tenants = withTenant(tenantsOf(), number);
+    const tenants = withTenant(withTenant(NO_TENANTS, number), holder.number);
     for (;;) {
       const entry = this.#findCurrent(hash);
       if (!entry) {
@@ -220,8 +229,8 @@ export class DiskBlobs implements RawBlobs {
       } else if (entry.size !== size) {
         // A hash determines the size, so this entry is damaged and makes way.
         await this.quarantine(hash, entry.generation, 'its record is damaged');
-      } else if (!belongsTo(entry, number)) {
-        if (await this.#giveTo(number, hash, entry)) return false;
+      } else if (!isOf(entry, number, holder)) {
+        if (await this.#giveTo(number, holder, hash, entry)) return false;
       } else if (this.#leases.isFresh(entry) || (await this.#isPresent({ hash, size }))) return false;
     }
   }
@@ -282,6 +291,10 @@ export class DiskBlobs implements RawBlobs {
       : await this.#quarantine.keepFile(name, filePath(this.#layout, hash, generation));
     this.#onEvent({ type: 'quarantined', hash, detail: `${detail}; ${fate}` });
   }
+}
+
+function isOf(entry: Entry, tenant: number, holder: Holder): boolean {
+  return belongsTo(entry, tenant) && belongsTo(entry, holder.number);
 }
 
 function absentFrom(digests: readonly Digest[], ticks: readonly (number | undefined)[]): Digest[] {

@@ -72,9 +72,14 @@ export class Sweeper {
     return this.#sweep(isAbandoned);
   }
 
-  /** Removes idle parts, oldest first, until that many bytes are free. Undefined if there are none. */
-  async evict(wantedBytes: number): Promise<Swept | undefined> {
-    const swept = await this.#remove(oldestUpTo(await this.#list(), isIdle, wantedBytes));
+  /**
+   * Removes idle parts, oldest first, until that many bytes are free. Undefined if there are none. `isWanted`
+   * selects uploads.
+   */
+  async evict(wantedBytes: number, isWanted?: (upload: UploadRow) => boolean): Promise<Swept | undefined> {
+    const files = await this.#list();
+    const wanted = isWanted ? files.filter(({ upload }) => upload && isWanted(upload)) : files;
+    const swept = await this.#remove(oldestUpTo(wanted, isIdle, wantedBytes));
     return swept.files > 0 ? swept : undefined;
   }
 

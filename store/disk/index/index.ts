@@ -36,13 +36,13 @@ import {
   BLOB_AGE,
   contentKeyOf,
   decodePresence,
-  EVERYONE,
   encodePresence,
+  NO_TENANTS,
   type Presence,
   RESULT_AGE,
   resultKeyOf,
+  type Tenants,
   tickIn,
-  withTenant,
 } from './records.ts';
 import { peek, read, type Table, Tables } from './tables.ts';
 import { TenantNumbers } from './tenants.ts';
@@ -50,6 +50,13 @@ import { TenantNumbers } from './tenants.ts';
 export interface Entry extends Presence {
   /** Compared when the entry is changed (I3). */
   readonly version: number;
+}
+
+/** Is told of each change of what a tenant or a holder has, after its commit. */
+export interface HoldingsListener {
+  blobChanged(key: Buffer, before: Tenants, after: Tenants, entry: Pick<Presence, 'size' | 'isFile'>): void;
+  /** `bytes` is negative if the record became shorter, or was removed. */
+  resultChanged(key: Buffer, bytes: number): void;
 }
 
 /** A blob's presence without the fields that `add` sets. */
@@ -67,6 +74,8 @@ export class Index {
   readonly tables: Tables;
   readonly byteCount: ByteCount;
   readonly tenants: TenantNumbers;
+  /** Undefined while nobody counts: then a change costs nothing more. */
+  listener: HoldingsListener | undefined;
 
   static open(folder: string, commitDelayMs = 0): Index {
     return new Index(new Tables(folder, commitDelayMs));
@@ -151,8 +160,8 @@ export class Index {
   }
 
   /** False if the blob is present already. `content` must not change before this resolves. */
-  add(hash: Hash, added: NewPresence, content: Buffer, stamp: Stamp): Promise<boolean> {
-    return this.tables.commitIfSpace(content.length, () => {
+  async add(hash: Hash, added: NewPresence, content: Buffer, stamp: Stamp): Promise<boolean> {
+    const isAdded = await this.tables.commitIfSpace(content.length, () => {
       stamp.begin();
       const key = keyOf(hash);
       const presence = { ...added, tick: stamp.tick, position: positionNow() };
@@ -162,6 +171,8 @@ export class Index {
         this.#countBlob(key, presence);
       });
     });
+    if (isAdded) this.listener?.blobChanged(keyOf(hash), NO_TENANTS, added.tenants, added);
+    return isAdded;
   }
 
   #countBlob(key: Buffer, { isFile, size, tick, position }: Presence): void {
@@ -170,12 +181,10 @@ export class Index {
   }
 
   /**
-   * Writes the stamp's tick, and `tenant` as one more tenant that has the blob. False if the entry has changed
-   * or is gone (I3).
+   * Writes the stamp's tick, and those that have the blob now. False if the entry has changed or is gone (I3).
    */
-  stampBlob(hash: Hash, entry: Entry, stamp: Stamp, tenant = EVERYONE): Promise<boolean> {
-    const tenants = withTenant(entry.tenants, tenant);
-    return this.tables.commit(() => {
+  async stampBlob(hash: Hash, entry: Entry, stamp: Stamp, tenants = entry.tenants): Promise<boolean> {
+    const isStamped = await this.tables.commit(() => {
       stamp.begin();
       const key = keyOf(hash);
       return this.#presence.ifVersion(key, entry.version, () => {
@@ -184,6 +193,20 @@ export class Index {
         if (!isCounted(entry)) this.#countBlob(key, used);
       });
     });
+    if (isStamped && tenants !== entry.tenants)
+      this.listener?.blobChanged(keyOf(hash), entry.tenants, tenants, entry);
+    return isStamped;
+  }
+
+  /** Writes only who has the blob: its tick stays. False if the entry has changed or is gone (I3). */
+  async changeTenants(key: Buffer, entry: Entry, tenants: Tenants): Promise<boolean> {
+    const isChanged = await this.tables.commit(() =>
+      this.#presence.ifVersion(key, entry.version, () => {
+        this.#presence.put(key, encodePresence({ ...entry, tenants }), newGeneration());
+      }),
+    );
+    if (isChanged) this.listener?.blobChanged(key, entry.tenants, tenants, entry);
+    return isChanged;
   }
 
   /** False if that generation is gone already. */
@@ -198,9 +221,9 @@ export class Index {
   }
 
   /** False if the entry has changed or is gone (I3). */
-  removeIfUnchanged(key: Buffer, entry: Entry): Promise<boolean> {
+  async removeIfUnchanged(key: Buffer, entry: Entry): Promise<boolean> {
     const contentKey = contentKeyOf(key, entry.position);
-    return this.tables.commit(() =>
+    const isRemoved = await this.tables.commit(() =>
       this.#presence.ifVersion(key, entry.version, () => {
         this.#presence.remove(key);
         this.#content.remove(contentKey);
@@ -208,6 +231,8 @@ export class Index {
         if (entry.isFile && isCounted(entry)) this.byteCount.add(-allocatedBytes(entry.size));
       }),
     );
+    if (isRemoved) this.listener?.blobChanged(key, entry.tenants, NO_TENANTS, entry);
+    return isRemoved;
   }
 
   result(key: Buffer): ResultEntry | undefined {
@@ -228,16 +253,29 @@ export class Index {
    * Replaces the record of that generation, or adds one if `replacing` is undefined. False if another one is
    * stored.
    */
-  replaceResult(key: Buffer, record: Buffer, replacing: number | undefined, tick: number): Promise<boolean> {
+  async replaceResult(
+    key: Buffer,
+    record: Buffer,
+    replacing: number | undefined,
+    tick: number,
+  ): Promise<boolean> {
+    const before = replacing === undefined ? 0 : this.#lengthIfCounted(key);
     const change = () => {
       this.#results.put(key, record, newGeneration());
       this.#putResultTick(key, tick);
     };
-    return this.tables.commitIfSpace(record.length, () =>
+    const isReplaced = await this.tables.commitIfSpace(record.length, () =>
       replacing === undefined
         ? this.#results.ifNoExists(key, change)
         : this.#results.ifVersion(key, replacing, change),
     );
+    if (isReplaced) this.listener?.resultChanged(key, record.length - before);
+    return isReplaced;
+  }
+
+  /** Of a result's record. 0 while nobody counts. */
+  #lengthIfCounted(key: Buffer): number {
+    return this.listener ? this.resultBytes(key) : 0;
   }
 
   #putResultTick(key: Buffer, tick: number): void {
@@ -254,25 +292,36 @@ export class Index {
     );
   }
 
-  removeResult(address: ResultAddress, generation: number): Promise<boolean> {
+  async removeResult(address: ResultAddress, generation: number): Promise<boolean> {
     const key = resultKeyOf(address);
-    return this.tables.commit(() =>
+    const length = this.#lengthIfCounted(key);
+    const isRemoved = await this.tables.commit(() =>
       this.#results.ifVersion(key, generation, () => {
         this.#results.remove(key);
         this.#uses.remove(key);
       }),
     );
+    if (isRemoved) this.listener?.resultChanged(key, -length);
+    return isRemoved;
   }
 
   /** False if the result was used since (I3). */
-  removeResultIfUnused(key: Buffer, tick: number): Promise<boolean> {
-    return this.tables.commit(() =>
+  async removeResultIfUnused(key: Buffer, tick: number): Promise<boolean> {
+    const length = this.#lengthIfCounted(key);
+    const isRemoved = await this.tables.commit(() =>
       this.#uses.ifVersion(key, tick, () => {
         this.#results.remove(key);
         this.#uses.remove(key);
         this.#ages.remove(ageKeyOf(RESULT_AGE, tick, key));
       }),
     );
+    if (isRemoved) this.listener?.resultChanged(key, -length);
+    return isRemoved;
+  }
+
+  /** Of a result's record. 0 if there is none. */
+  resultBytes(key: Buffer): number {
+    return peek(this.#results, key)?.length ?? 0;
   }
 
   close(): Promise<void> {

@@ -49,7 +49,7 @@ export interface Presence {
 /** Numbers of two bytes each, in ascending order. */
 export type Tenants = Buffer;
 
-const NO_TENANTS: Tenants = Buffer.alloc(0);
+export const NO_TENANTS: Tenants = Buffer.alloc(0);
 
 export function tenantsOf(...numbers: readonly number[]): Tenants {
   const tenants = Buffer.alloc(numbers.length * TENANT_BYTES);
@@ -395,6 +395,8 @@ export interface UploadRecord {
   readonly expected: Expected;
   /** The durable bytes in its file. */
   readonly committed: number;
+  /** The number of the holder that sends it. EVERYONE without accounts. */
+  readonly holder: number;
   /** True only in records of finished uploads, which Assay 0.1 kept. */
   readonly isFinished: boolean;
 }
@@ -403,13 +405,16 @@ const KNOWS_HASH = 1;
 const KNOWS_SIZE = 2;
 const IS_FINISHED = 4;
 
-export function encodeUpload({ expected, committed }: Omit<UploadRecord, 'isFinished'>): Buffer {
-  const record = Buffer.alloc(1 + 2 * SIZE_BYTES + HASH_BYTES);
+const UPLOAD_BYTES = 1 + 2 * SIZE_BYTES + HASH_BYTES;
+
+export function encodeUpload({ expected, committed, holder }: Omit<UploadRecord, 'isFinished'>): Buffer {
+  const record = Buffer.alloc(UPLOAD_BYTES + (holder === EVERYONE ? 0 : TENANT_BYTES));
   const { hash, size } = expected;
   record[0] = (hash === undefined ? 0 : KNOWS_HASH) | (size === undefined ? 0 : KNOWS_SIZE);
   record.writeUIntLE(committed, 1, SIZE_BYTES);
   record.writeUIntLE(size ?? 0, 1 + SIZE_BYTES, SIZE_BYTES);
   record.write(hash ?? '', 1 + 2 * SIZE_BYTES, 'hex');
+  if (holder !== EVERYONE) record.writeUInt16LE(holder, UPLOAD_BYTES);
   return record;
 }
 
@@ -422,6 +427,7 @@ export function decodeUpload(record: Buffer): UploadRecord {
       size: flags & KNOWS_SIZE ? record.readUIntLE(1 + SIZE_BYTES, SIZE_BYTES) : undefined,
     },
     committed: record.readUIntLE(1, SIZE_BYTES),
+    holder: record.length > UPLOAD_BYTES ? record.readUInt16LE(UPLOAD_BYTES) : EVERYONE,
     isFinished: (flags & IS_FINISHED) !== 0,
   };
 }

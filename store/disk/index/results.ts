@@ -1,6 +1,7 @@
 // The result records of the disk engine. Each is checked on every read, because no other check covers it.
 // A record that fails is removed, which makes it a miss.
 import { isDeepStrictEqual } from 'node:util';
+import type { Digest } from '../../../core/digest.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import type { RecordsPage, ResultAddress, ResultRecords, StoredResult } from '../../store.ts';
 import type { Index } from './index.ts';
@@ -13,16 +14,21 @@ const FIRST = Buffer.alloc(1);
 /** Each is decoded without yielding to the event loop. */
 const ROWS_PER_PAGE = 64;
 
+/** Gives the blobs that a result names to the holder of its namespace (A1 of accounts.ts). */
+export type Hold = (namespace: string, references: readonly Digest[]) => Promise<void>;
+
 export class DiskResults implements ResultRecords {
   readonly #index: Index;
   readonly #leases: Leases;
   readonly #onEvent: OnStoreEvent;
+  readonly #hold: Hold;
   readonly #memo = new ResultMemo();
 
-  constructor(index: Index, leases: Leases, onEvent: OnStoreEvent) {
+  constructor(index: Index, leases: Leases, onEvent: OnStoreEvent, hold: Hold) {
     this.#index = index;
     this.#leases = leases;
     this.#onEvent = onEvent;
+    this.#hold = hold;
   }
 
   async get(address: ResultAddress, inSameView = false): Promise<StoredResult | undefined> {
@@ -49,6 +55,7 @@ export class DiskResults implements ResultRecords {
     const current = entry && decodeResult(key, entry.record);
     if (!isSame(current, replacing)) return false;
     const tick = await this.#leaseReferences(result);
+    await this.#hold(address.namespace, result.references);
     return this.#index.replaceResult(key, encodeResult(key, result), entry?.generation, tick);
   }
 
@@ -60,6 +67,8 @@ export class DiskResults implements ResultRecords {
     const key = resultKeyOf(address);
     if (this.#index.resultTick(key) >= this.#leases.clock.freshResult()) return;
     const tick = await this.#leaseReferences(result);
+    // A blob that was lost and sent again has only its new holder.
+    await this.#hold(address.namespace, result.references);
     this.#index.refresh();
     const entry = this.#index.result(key);
     if (entry) await this.#index.stampResult(key, entry.generation, tick);

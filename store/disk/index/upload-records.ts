@@ -76,10 +76,11 @@ export class UploadRecords {
     }
   }
 
-  /** The bytes in the staging files. */
-  stagedBytes(): number {
+  /** The bytes in the staging files, or in those of the holders with these numbers. */
+  stagedBytes(isOf: (holder: number) => boolean = () => true): number {
     let sum = 0;
-    for (const { committed, isFinished } of this.rows()) sum += isFinished ? 0 : allocatedBytes(committed);
+    for (const { committed, holder, isFinished } of this.rows())
+      if (!isFinished && isOf(holder)) sum += allocatedBytes(committed);
     return sum;
   }
 }

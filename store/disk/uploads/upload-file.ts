@@ -14,6 +14,8 @@ import { newGeneration } from '../index/generation.ts';
 
 export class UploadFile implements StagedBlob {
   readonly generation: number;
+  /** The number of the holder that sends it. */
+  readonly holder: number;
   readonly #layout: Layout;
   readonly #path: string;
   readonly #file: StagingFile;
@@ -28,12 +30,12 @@ export class UploadFile implements StagedBlob {
   #filled = 0;
   #fullBytes = 0;
 
-  static async create(layout: Layout, expectedSize: number | undefined): Promise<UploadFile> {
+  static async create(layout: Layout, expectedSize: number | undefined, holder: number): Promise<UploadFile> {
     const checksum = await loadChecksum();
     const generation = newGeneration();
     const path = uploadPath(layout, generation);
     const file = await attempt('creating a staging file', () => StagingFile.create(path, expectedSize));
-    return new UploadFile(layout, generation, path, file, checksum);
+    return new UploadFile(layout, generation, path, file, checksum, holder);
   }
 
   private constructor(
@@ -42,7 +44,9 @@ export class UploadFile implements StagedBlob {
     path: string,
     file: StagingFile,
     checksum: Checksum,
+    holder: number,
   ) {
+    this.holder = holder;
     this.generation = generation;
     this.#layout = layout;
     this.#path = path;

@@ -10,7 +10,8 @@ import { STORE } from '../../limits.ts';
 import { refuseExcess, refuseMismatch } from '../../shared/expected.ts';
 import { IncomingPart, superseded } from '../../shared/incoming-part.ts';
 import { type Expected, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../../store.ts';
-import type { DiskBlobs } from '../files/blobs.ts';
+import type { Holder } from '../accounts/accounts.ts';
+import type { DiskBlobs, Owner } from '../files/blobs.ts';
 import type { Sweeper } from '../files/sweep.ts';
 import type { Layout } from '../fs/layout.ts';
 import type { UploadEntry, UploadRecords } from '../index/upload-records.ts';
@@ -33,11 +34,11 @@ export class DiskUploads implements Uploads {
   }
 
   /** The uploads of a tenant: its ids are its own, and its blobs become present for it. */
-  ofTenant(name: string): Uploads {
-    const idOf = (id: string) => `${name}\0${id}`;
+  ofTenant(tenant: string, holder: Holder): Uploads {
+    const idOf = (id: string) => `${tenant}\0${id}`;
     return {
       status: (id) => this.status(idOf(id)),
-      append: (id, part) => this.append(idOf(id), part, name),
+      append: (id, part) => this.append(idOf(id), part, { tenant, holder }),
       cancel: (id) => this.cancel(idOf(id)),
     };
   }
@@ -47,9 +48,9 @@ export class DiskUploads implements Uploads {
     return entry && { committed: entry.committed, isFinished: false };
   }
 
-  append(id: string, part: UploadPart, tenant?: string): Promise<UploadStatus> {
+  append(id: string, part: UploadPart, owner = this.#blobs.nobody): Promise<UploadStatus> {
     return this.#exclusively(id, new IncomingPart(part.content), (incoming) =>
-      this.#receive(id, part, incoming, tenant),
+      this.#receive(id, part, incoming, owner),
     );
   }
 
@@ -86,17 +87,12 @@ export class DiskUploads implements Uploads {
     }
   }
 
-  async #receive(
-    id: string,
-    part: UploadPart,
-    incoming: IncomingPart,
-    tenant: string | undefined,
-  ): Promise<UploadStatus> {
+  async #receive(id: string, part: UploadPart, incoming: IncomingPart, owner: Owner): Promise<UploadStatus> {
     const entry = await this.#find(id);
     refuseBadPart(entry, part);
-    const file = (await this.#takeReady(id, entry)) ?? (await this.#begin(id, entry, part.expected));
+    const file = (await this.#takeReady(id, entry)) ?? (await this.#begin(id, entry, part.expected, owner));
     const failure = await this.#fill(id, file, part, incoming);
-    if (!failure && isLastPart(part)) return this.#finish(id, file, part.expected, tenant);
+    if (!failure && isLastPart(part)) return this.#finish(id, file, part.expected, owner);
     await this.#keepReady(id, file);
     if (failure) throw failure.cause;
     return { committed: file.size, isFinished: false };
@@ -118,10 +114,15 @@ export class DiskUploads implements Uploads {
     return undefined;
   }
 
-  async #begin(id: string, entry: UploadEntry | undefined, expected: Expected): Promise<UploadFile> {
+  async #begin(
+    id: string,
+    entry: UploadEntry | undefined,
+    expected: Expected,
+    { holder }: Owner,
+  ): Promise<UploadFile> {
     if (!entry && this.#records.isFull && !(await this.#sweeper.makeUploadSlot()))
       throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${STORE.maxUploads} uploads are unfinished`);
-    const file = await UploadFile.create(this.#layout, expected.size);
+    const file = await UploadFile.create(this.#layout, expected.size, holder.number);
     try {
       if (entry) await this.#takeOver(file, entry);
       await this.#commit(id, file, expected, entry?.generation);
@@ -188,25 +189,20 @@ export class DiskUploads implements Uploads {
 
   async #commit(
     id: string,
-    { size: committed, generation }: UploadFile,
+    { size: committed, generation, holder }: UploadFile,
     expected: Expected,
     replacing: number | undefined,
   ): Promise<void> {
-    const record = { expected, committed, generation };
+    const record = { expected, committed, generation, holder };
     if (!(await this.#records.put(id, record, replacing))) throw superseded();
   }
 
-  async #finish(
-    id: string,
-    file: UploadFile,
-    expected: Expected,
-    tenant: string | undefined,
-  ): Promise<UploadStatus> {
+  async #finish(id: string, file: UploadFile, expected: Expected, owner: Owner): Promise<UploadStatus> {
     try {
       const digest = await file.finish();
       if (isWrong(expected, digest)) await this.#removeUpload(id, file.generation);
       refuseMismatch(expected, digest);
-      await this.#addToBlobs(file, digest, tenant);
+      await this.#addToBlobs(file, digest, owner);
       await this.#records.remove(id, file.generation);
       return { committed: digest.size, isFinished: true, digest };
     } finally {
@@ -214,9 +210,9 @@ export class DiskUploads implements Uploads {
     }
   }
 
-  async #addToBlobs(file: UploadFile, digest: Digest, tenant: string | undefined): Promise<void> {
-    if (digest.size > STORE.inlineBytes) return this.#blobs.addStaged(file, digest, tenant);
-    if (digest.size > 0) await this.#blobs.put(digest, file.onlyChunk(), tenant);
+  async #addToBlobs(file: UploadFile, digest: Digest, owner: Owner): Promise<void> {
+    if (digest.size > STORE.inlineBytes) return this.#blobs.addStaged(file, digest, owner);
+    if (digest.size > 0) await this.#blobs.put(digest, file.onlyChunk(), owner);
     await file.discard();
   }
 

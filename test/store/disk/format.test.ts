@@ -112,7 +112,9 @@ const MADE: Readonly<Record<string, string>> = {
   'upload of hello, 3 bytes committed': encodeUpload({
     expected: hello,
     committed: 3,
+    holder: EVERYONE,
   }).toString('hex'),
+  'the same of holder 258': encodeUpload({ expected: hello, committed: 3, holder: 258 }).toString('hex'),
   'file of hello': filePath(layout, hello.hash, GENERATION),
 };
 
@@ -197,8 +199,14 @@ describe('format v5', () => {
       expect(decodeTenantNumber(tenantKey, encodeTenantNumber(tenantKey, number))).toBe(number);
     expect(decodeLabel(labelKey, encodeLabel(labelKey, hello.hash))).toBe(hello.hash);
     for (const expected of [{}, hello, { hash: hello.hash }, { size: 5 }]) {
-      const upload = { expected: { hash: undefined, size: undefined, ...expected }, committed: 2 ** 40 };
-      expect(decodeUpload(encodeUpload(upload))).toEqual({ ...upload, isFinished: false });
+      for (const holder of [EVERYONE, MAX_TENANTS]) {
+        const upload = {
+          expected: { hash: undefined, size: undefined, ...expected },
+          committed: 2 ** 40,
+          holder,
+        };
+        expect(decodeUpload(encodeUpload(upload))).toEqual({ ...upload, isFinished: false });
+      }
     }
     expect(decodeChecksums(encodeChecksums(checksums), STORE.chunkBytes + 5)).toEqual(checksums);
     const { bytes, references = [] } = decodeResult(resultKey, encodeResult(resultKey, naming)) ?? {};

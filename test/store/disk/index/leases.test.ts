@@ -1,9 +1,9 @@
 // The invariants L1, L2, L4 and L5 of store/disk/index/leases.ts. L3 is tested by ../space/eviction.test.ts.
 import { expect, test, vi } from 'vitest';
 import { type Digest, digestOf } from '../../../../core/digest.ts';
-import { resultKeyOf } from '../../../../store/disk/index/records.ts';
+import { resultKeyOf, tenantsOf } from '../../../../store/disk/index/records.ts';
 import { DiskResults } from '../../../../store/disk/index/results.ts';
-import { addressOf, contentOf } from '../../content.ts';
+import { addressOf, contentOf, holdNothing } from '../../content.ts';
 import { TICK, useIndexes, WINDOW } from './test-index.ts';
 
 const newIndex = useIndexes();
@@ -54,7 +54,7 @@ test('L2: a blob in constant use is written once per window', async () => {
 
 test('L4: a result is never stamped later than a blob that it names', async () => {
   const all = newIndex();
-  const results = new DiskResults(all.index, all.leases, () => {});
+  const results = new DiskResults(all.index, all.leases, () => {}, holdNothing);
   const references: Digest[] = [];
   for (let number = 0; number < 4; number++) {
     await all.add(`${number}`);
@@ -83,7 +83,7 @@ test('a list that one tenant has is not fresh for another, and its ticks are not
   const other = await all.index.tenants.assign('other');
   const hash = await all.add('one');
   const digests = [digestOf(contentOf('one', 100))];
-  await all.index.stampBlob(hash, all.entry(hash), all.clock.stamp(), own);
+  await all.index.stampBlob(hash, all.entry(hash), all.clock.stamp(), tenantsOf(own));
   const lookups = vi.spyOn(all.index, 'ticksOf');
   expect(all.leases.areFresh(digests, own)).toBe(true);
   expect(all.leases.areFresh(digests, other)).toBe(false);

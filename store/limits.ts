@@ -81,6 +81,14 @@ export const STORE = {
   indexShare: 0.75,
   /** The index counts as this part larger (1/8): LMDB needs free pages in a row (docs/decisions/0223). */
   indexSlack: 8,
+  /** Rows that one eviction step looks at for an entry of some account. */
+  scannedRows: 4096,
+  /** Sets of holders for which eviction remembers how far it has looked. */
+  evictionScans: 32,
+  /** How long eviction does not look again after it found nothing for an account. */
+  emptyScanMs: 1 * SECOND,
+  /** How long a write that needs space waits for the first count of the accounts. */
+  countWaitMs: 10 * SECOND,
   /** How long the usage and the limit are cached. */
   usageMs: 100,
   /** A write that sends less than this, within this time, ends if others need the space that it holds. */

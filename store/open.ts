@@ -16,6 +16,8 @@
 // Results ask `missing` of the outermost layer of blobs. Each tenant has its own layers, on the blobs that the
 // engine shows to it, and shares the records of results and labels.
 
+import type { AccountSettings } from './disk/accounts/accounts.ts';
+import type { Holdings } from './disk/accounts/holdings.ts';
 import { openDiskEngine, type Reconcile } from './disk/engine.ts';
 import type { Swept } from './disk/files/sweep.ts';
 import { type Clock, uptimeClock } from './disk/fs/uptime.ts';
@@ -44,12 +46,16 @@ export interface DiskStoreOptions extends StoreOptions {
   /** How long a blob that an answer named stays. All processes that use a store should agree on it. */
   readonly leaseMs?: number;
   readonly maxSize?: SizeLimit;
+  /** Namespaces with a quota or a floor. */
+  readonly accounts?: readonly AccountSettings[];
   readonly clock?: Clock;
 }
 
 /** A store with a size limit. */
 export interface DiskStore extends Store {
   readonly space: Space;
+  /** What the accounts hold. */
+  readonly holdings: Holdings;
   /** Removes staged files that no process will continue. */
   readonly sweep: () => Promise<Swept>;
   /** Unmaps the index if much of it is mapped. Nothing else in this process may use the store meanwhile. */
@@ -67,16 +73,25 @@ export async function openDiskStore({
   commitDelayMs = 0,
   leaseMs = STORE.leaseMs,
   maxSize = UNLIMITED,
+  accounts = [],
   clock = uptimeClock(),
 }: DiskStoreOptions): Promise<DiskStore> {
   const limit = (folder: string) => bytesOf(maxSize, folder);
-  const engine = await openDiskEngine(directory, { onEvent, now, clock, commitDelayMs, leaseMs, limit });
-  const { space, sweep, trim, reconcile } = engine;
+  const engine = await openDiskEngine(directory, {
+    onEvent,
+    now,
+    clock,
+    commitDelayMs,
+    leaseMs,
+    limit,
+    accounts,
+  });
+  const { space, holdings, sweep, trim, reconcile } = engine;
   const verifiedEngine = {
     ...engine,
     blobs: verified(engine.blobs),
-    tenant(name: string) {
-      const { blobs, uploads } = engine.tenant(name);
+    tenant(namespace: string) {
+      const { blobs, uploads } = engine.tenant(namespace);
       return { blobs: verified(blobs), uploads };
     },
   };
@@ -84,6 +99,7 @@ export async function openDiskStore({
     ...addLayers(verifiedEngine, onEvent),
     engine: verifiedEngine,
     space,
+    holdings,
     sweep,
     trim,
     reconcile,
@@ -97,13 +113,13 @@ export function openMemoryStore({ onEvent = ignore }: StoreOptions = {}): Store 
 
 export function addLayers(engine: Engine, onEvent: OnStoreEvent): Store {
   const tenants = new Map<string, Store>();
-  function tenant(name: string): Store {
-    const known = tenants.get(name);
+  function tenant(namespace: string): Store {
+    const known = tenants.get(namespace);
     if (known) return known;
-    const added = layered(engine, engine.tenant(name), tenant, onEvent);
+    const added = layered(engine, engine.tenant(namespace), tenant, onEvent);
     for (const oldest of tenants.size < STORE.tenantViews ? [] : tenants.keys().take(1))
       tenants.delete(oldest);
-    tenants.set(name, added);
+    tenants.set(namespace, added);
     return added;
   }
   return {
@@ -118,7 +134,7 @@ export function addLayers(engine: Engine, onEvent: OnStoreEvent): Store {
 function layered(
   { records, labels, fault, close }: Engine,
   parts: TenantParts,
-  tenant: (name: string) => Store,
+  tenant: (namespace: string) => Store,
   onEvent: OnStoreEvent,
 ): Store {
   const blobs = withEmptyBlob(parts.blobs);

@@ -1,10 +1,13 @@
 // The disk engine: opens a store's folder and connects its parts.
 // Several processes may have one folder open, and each may be killed at any moment.
+import { tenantIn } from '../../core/namespace.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type { History } from '../history.ts';
 import { limitedBlobs, limitedHistory, limitedRecords, limitedUploads } from '../layers/limit.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Inspection, LabelRecords, ResultRecords, Uploads } from '../store.ts';
+import { type AccountSettings, Accounts } from './accounts/accounts.ts';
+import { Holdings } from './accounts/holdings.ts';
 import { createStore } from './create.ts';
 import { DiskBlobs } from './files/blobs.ts';
 import { Quarantine } from './files/quarantine.ts';
@@ -18,11 +21,12 @@ import { Index } from './index/index.ts';
 import { DiskLabels } from './index/labels.ts';
 import { Leases } from './index/leases.ts';
 import { LogicalClock } from './index/logical-clock.ts';
-import { DiskResults } from './index/results.ts';
+import { DiskResults, type Hold } from './index/results.ts';
 import { UploadRecords } from './index/upload-records.ts';
-import { type Evicted, Eviction, NOTHING_EVICTED, sumOf } from './space/eviction.ts';
+import { Eviction } from './space/eviction.ts';
 import type { Reconciled } from './space/reconciliation.ts';
-import { Space, type UsageSource } from './space/space.ts';
+import type { Space, UsageSource } from './space/space.ts';
+import { Spaces } from './space/spaces.ts';
 import { DiskUploads } from './uploads/uploads.ts';
 
 /** The part of an engine that each tenant has for itself. */
@@ -32,7 +36,7 @@ interface DiskTenantParts {
 }
 
 export interface DiskEngine extends DiskTenantParts {
-  tenant(name: string): DiskTenantParts;
+  tenant(namespace: string): DiskTenantParts;
   readonly records: ResultRecords;
   readonly labels: LabelRecords;
   readonly history: History;
@@ -40,6 +44,7 @@ export interface DiskEngine extends DiskTenantParts {
   /** Why the store can't be read or, with `isWritten`, written now. */
   fault(isWritten: boolean): Promise<string | undefined>;
   readonly space: Space;
+  readonly holdings: Holdings;
   /** Removes staged files that no process will continue. */
   sweep(): Promise<Swept>;
   /** Unmaps the index if much of it is mapped. Nothing else in this process may use the store meanwhile. */
@@ -58,17 +63,17 @@ export interface DiskEngineOptions {
   readonly commitDelayMs: number;
   readonly leaseMs: number;
   readonly limit: (folder: string) => number;
+  readonly accounts: readonly AccountSettings[];
 }
 
 export async function openDiskEngine(
   directory: string,
-  { onEvent, now, clock, commitDelayMs, leaseMs, limit }: DiskEngineOptions,
+  { onEvent, now, clock, commitDelayMs, leaseMs, limit, accounts: settings }: DiskEngineOptions,
 ): Promise<DiskEngine> {
   const layout = await prepareLayout(directory, createStore);
   const index = Index.open(layout.index, commitDelayMs);
   const logicalClock = new LogicalClock(index.tables, clock, leaseMs);
   const leases = new Leases(index, logicalClock, onEvent);
-  const eviction = new Eviction(layout, index, logicalClock);
   const uploadRecords = new UploadRecords(index.tables);
   const sweeper = new Sweeper(layout, uploadRecords, now, onEvent);
   const limitNow = () => {
@@ -78,6 +83,9 @@ export async function openDiskEngine(
       throw faultOf('reading the size of the disk', cause);
     }
   };
+  const accounts = await Accounts.open(settings, index.tenants, limitNow);
+  const holdings = new Holdings(index, accounts);
+  const eviction = new Eviction(layout, index, logicalClock, holdings);
   const quarantine = new Quarantine(layout.quarantine, now, limitNow);
   const usageSource: UsageSource = {
     usage: () => {
@@ -90,11 +98,17 @@ export async function openDiskEngine(
     },
     compact: () => index.byteCount.compact(),
   };
-  const space = new Space(usageSource, withStagedFiles(eviction, sweeper), limitNow, onEvent);
-  const blobs = new DiskBlobs(layout, index, leases, quarantine, sweeper, onEvent);
+  const spaces = new Spaces(
+    { source: usageSource, eviction, sweeper, uploads: uploadRecords, holdings, limit: limitNow },
+    onEvent,
+  );
+  const limitsIn = (namespace: string) => spaces.limitsOf(accounts.holderOf(namespace));
+  const space = spaces.store;
+  const blobs = new DiskBlobs(layout, index, leases, accounts, quarantine, sweeper, onEvent);
   const uploads = new DiskUploads(layout, uploadRecords, blobs, sweeper);
   const health = new Health(layout, index);
-  const records = limitedRecords(new DiskResults(index, leases, onEvent), space);
+  const hold: Hold = (namespace, references) => holdings.hold(namespace, references);
+  const records = limitedRecords(new DiskResults(index, leases, onEvent, hold), limitsIn);
   const history = limitedHistory(new DiskHistory(index.tables), space);
   const watched = (parts: DiskTenantParts): DiskTenantParts => ({
     blobs: { ...parts.blobs, put: health.watched(parts.blobs.put) },
@@ -103,11 +117,14 @@ export async function openDiskEngine(
   return {
     ...watched({ blobs: limitedBlobs(blobs, space), uploads: limitedUploads(uploads, space) }),
     records: { ...records, put: health.watched(records.put) },
-    tenant: (name) =>
-      watched({
-        blobs: limitedBlobs(blobs.ofTenant(name), space),
-        uploads: limitedUploads(uploads.ofTenant(name), space),
-      }),
+    tenant(namespace) {
+      const [name, holder] = [tenantIn(namespace), accounts.holderOf(namespace)];
+      const limits = spaces.limitsOf(holder);
+      return watched({
+        blobs: limitedBlobs(blobs.ofTenant(name, holder), limits),
+        uploads: limitedUploads(uploads.ofTenant(name, holder), limits),
+      });
+    },
     labels: new DiskLabels(index.tables),
     history: { ...history, put: health.watched(history.put) },
     async inspect() {
@@ -116,6 +133,7 @@ export async function openDiskEngine(
     },
     fault: (isWritten) => health.fault(isWritten),
     space,
+    holdings,
     sweep: () => sweeper.sweep(),
     trim: () => index.tables.trim(),
     async reconcile(pause) {
@@ -127,36 +145,9 @@ export async function openDiskEngine(
     },
     async close() {
       await uploads.close();
-      await space.close();
+      await spaces.close();
       await sweeper.idle();
       await index.close();
     },
   };
-}
-
-/**
- * The order of eviction: stale uploads, then the least recently used entries, then staged parts that are
- * idle.
- */
-function withStagedFiles(eviction: Eviction, sweeper: Sweeper): Pick<Eviction, 'step' | 'preview'> {
-  return {
-    async step(wantedBytes, mostEntries) {
-      const stale = await sweeper.sweepWhenFull();
-      if (stale) return asEvicted(stale);
-      const step = await eviction.step(wantedBytes, mostEntries);
-      if (step) return step;
-      const parts = await sweeper.evict(wantedBytes);
-      return parts && asEvicted(parts);
-    },
-    async preview(wantedBytes, onPage) {
-      const { stale, idleParts } = await sweeper.preview(wantedBytes);
-      const entries = await eviction.preview(wantedBytes - stale.bytes, onPage);
-      const found = sumOf(asEvicted(stale), entries);
-      return found.bytes >= wantedBytes ? found : sumOf(found, asEvicted(idleParts));
-    },
-  };
-}
-
-function asEvicted({ files, bytes }: Swept): Evicted {
-  return { ...NOTHING_EVICTED, uploads: files, bytes };
 }

@@ -55,12 +55,17 @@ export function limitedBlobs(blobs: RawBlobs, space: SpaceLimit): RawBlobs {
   };
 }
 
-export function limitedRecords(records: ResultRecords, space: SpaceLimit): ResultRecords {
+export function limitedRecords(
+  records: ResultRecords,
+  limitsIn: (namespace: string) => SpaceLimit,
+): ResultRecords {
   return {
     get: (address, inSameView) => records.get(address, inSameView),
     markUsed: (address, result) => records.markUsed(address, result),
     put: (address, result, replacing) =>
-      space.withReserved(result.bytes.length, () => records.put(address, result, replacing)),
+      limitsIn(address.namespace).withReserved(result.bytes.length, () =>
+        records.put(address, result, replacing),
+      ),
     after: (position) => records.after(position),
     remove: (address, seen) => records.remove(address, seen),
   };

@@ -4,7 +4,9 @@
 // Invariants:
 // E1 Only expired entries are removed: no lease on them is valid (L3, C6).
 // E2 The order is by tick, and results come before blobs of the same tick. A blob is removed only if every
-//    result has a later tick, so by L4 no result names it.
+//    result has a later tick, so by L4 no result names it. With accounts, "every result" is every one of a
+//    holder in the quarry: by A1 no other result names a blob that only these hold. If others hold the blob
+//    too, the quarry's holders only give it up.
 // E3 Every counted entry has an age row at its tick or an earlier one. A use does not move the row. Eviction
 //    moves a row whose entry was used since, and removes a row without an entry.
 // E4 An entry is removed only if it is unchanged since eviction read it (I3). So a use that commits first
@@ -19,15 +21,28 @@
 //   remove if unchanged ── the entry was used meanwhile ──> it stays
 //         │ committed
 //   remove its file
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseHash } from '../../../core/digest.ts';
 import { STORE } from '../../limits.ts';
+import { ENTRY_BYTES, type Holder, heldBytes } from '../accounts/accounts.ts';
+import type { Holdings } from '../accounts/holdings.ts';
 import { removeFile } from '../fs/calls.ts';
 import { filePath, type Layout } from '../fs/layout.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
 import type { Index } from '../index/index.ts';
 import type { LogicalClock } from '../index/logical-clock.ts';
-import { type Age, type AgeKind, ageKeyOf, BLOB_AGE, decodeAge, RESULT_AGE } from '../index/records.ts';
+import {
+  type Age,
+  type AgeKind,
+  ageKeyOf,
+  BLOB_AGE,
+  decodeAge,
+  NO_TENANTS,
+  RESULT_AGE,
+} from '../index/records.ts';
 import { rowsFrom, type Table } from '../index/tables.ts';
+import { AgeScan, type Wanted } from './age-scan.ts';
+import { type Evictor, Quarry } from './quarry.ts';
 
 export interface Evicted {
   readonly results: number;
@@ -54,33 +69,129 @@ export function sumOf(a: Evicted, b: Evicted): Evicted {
   };
 }
 
+/** One step that only looked for entries: the next one goes on. */
+const LOOKED: EvictionStep = NOTHING_EVICTED;
+
+interface Scans {
+  readonly results: AgeScan;
+  readonly blobs: AgeScan;
+  /** When both had found nothing, and up to which tick. */
+  emptyAt: number;
+  emptyUpTo: number;
+}
+
 export class Eviction {
   readonly #layout: Layout;
   readonly #index: Index;
   readonly #clock: LogicalClock;
+  readonly #holdings: Holdings;
+  /** By the name of a quarry. */
+  readonly #scans = new Map<string, Scans>();
 
-  constructor(layout: Layout, index: Index, ticks: LogicalClock) {
+  constructor(layout: Layout, index: Index, ticks: LogicalClock, holdings: Holdings) {
     this.#layout = layout;
     this.#index = index;
     this.#clock = ticks;
+    this.#holdings = holdings;
   }
 
   /**
-   * Undefined if everything is leased or the store is empty. Removes no more than `wantedBytes` need, and at
-   * most `mostEntries` in one commit.
+   * Undefined if everything is leased or kept by a floor, or the store is empty. Removes no more than
+   * `wantedBytes` need, and at most `mostEntries` in one commit.
    */
-  async step(wantedBytes: number, mostEntries: number): Promise<EvictionStep | undefined> {
+  async step(
+    wantedBytes: number,
+    mostEntries: number,
+    evictor: Evictor = {},
+  ): Promise<EvictionStep | undefined> {
+    if (!(await this.#isCounted())) return undefined;
     this.#index.refresh();
-    const firstResult = this.#oldest(RESULT_AGE, 1)[0]?.tick ?? Number.POSITIVE_INFINITY;
-    const firstBlob = this.#oldest(BLOB_AGE, 1)[0]?.tick ?? Number.POSITIVE_INFINITY;
-    if (firstResult <= firstBlob) {
+    const quarry = new Quarry(this.#holdings.accounts, evictor);
+    for (;;) {
+      const step = await this.#stepIn(quarry, wantedBytes, mostEntries);
+      if (step !== 'kept') return step;
+    }
+  }
+
+  /** Nobody's floor is known before. A client waits a while, and is then refused. */
+  async #isCounted(): Promise<boolean> {
+    const { counted } = this.#holdings;
+    if (!this.#holdings.isCounted) await Promise.race([counted, pause(STORE.countWaitMs)]);
+    return this.#holdings.isCounted;
+  }
+
+  /** `kept`: a floor kept all that it found. The quarry is smaller then. */
+  async #stepIn(
+    quarry: Quarry,
+    wantedBytes: number,
+    mostEntries: number,
+  ): Promise<EvictionStep | undefined | 'kept'> {
+    const lastTick = this.#clock.expired();
+    const scans = this.#scansOf(quarry);
+    if (this.#isKnownEmpty(scans, lastTick)) return undefined;
+    const results = { ...this.#wanted(RESULT_AGE, lastTick), isWanted: this.#resultsOf(quarry) };
+    const blobs = { ...this.#wanted(BLOB_AGE, lastTick), isWanted: this.#blobsOf(quarry) };
+    const [oldestResult, oldestBlob] = [scans.results.find(results, 1), scans.blobs.find(blobs, 1)];
+    if (!oldestResult || !oldestBlob) return LOOKED;
+    const firstResult = oldestResult[0]?.tick ?? Number.POSITIVE_INFINITY;
+    const firstBlob = oldestBlob[0]?.tick ?? Number.POSITIVE_INFINITY;
+    if (firstResult <= firstBlob && firstResult < Number.POSITIVE_INFINITY) {
       // Blobs of these results follow and free far more, so a small need removes few results.
       const few = Math.max(STORE.evictEntries, Math.floor(wantedBytes / ENTRY_BYTES));
-      const results = this.#oldest(RESULT_AGE, Math.min(mostEntries, few));
-      return this.#evictResults(upToTick(results, Math.min(firstBlob, this.#clock.expired(1))));
+      const found = scans.results.find(results, Math.min(mostEntries, few)) ?? [];
+      return this.#evictResults(upToTick(found, Math.min(firstBlob, this.#clock.expired(1))), quarry);
     }
-    const unnamed = this.#oldest(BLOB_AGE, mostEntries).filter(({ tick }) => tick < firstResult);
-    return this.#evictBlobs(upToTick(unnamed, this.#clock.expired()), wantedBytes);
+    const unnamed = (scans.blobs.find(blobs, mostEntries) ?? []).filter(({ tick }) => tick < firstResult);
+    if (unnamed.length === 0) Object.assign(scans, { emptyAt: performance.now(), emptyUpTo: lastTick });
+    return this.#evictBlobs(unnamed, wantedBytes, quarry);
+  }
+
+  #scansOf({ name }: Quarry): Scans {
+    const known = this.#scans.get(name);
+    if (known) return known;
+    if (this.#scans.size >= STORE.evictionScans) this.#scans.clear();
+    const added = {
+      results: new AgeScan(false),
+      blobs: new AgeScan(!this.#holdings.accounts.isEmpty),
+      emptyAt: Number.NEGATIVE_INFINITY,
+      emptyUpTo: -1,
+    };
+    this.#scans.set(name, added);
+    return added;
+  }
+
+  /** Many writes of a full account would otherwise each look through the whole index. */
+  #isKnownEmpty({ emptyAt, emptyUpTo }: Scans, lastTick: number): boolean {
+    if (this.#holdings.accounts.isEmpty || emptyUpTo !== lastTick) return false;
+    return performance.now() - emptyAt < STORE.emptyScanMs;
+  }
+
+  #wanted(kind: AgeKind, lastTick: number): Omit<Wanted, 'isWanted'> {
+    const end = Buffer.from([kind + 1]);
+    return {
+      rows: (after, most) =>
+        rowsFrom(this.#ages, after ?? Buffer.from([kind]), end, after !== undefined, most).map(({ key }) => ({
+          key,
+          age: decodeAge(key),
+        })),
+      lastTick,
+      pageRows: this.#holdings.accounts.isEmpty ? 1 : STORE.rangeEntries,
+      mostRows: STORE.scannedRows,
+    };
+  }
+
+  #resultsOf(quarry: Quarry): (age: Age) => boolean {
+    if (this.#holdings.accounts.isEmpty) return () => true;
+    return ({ key }) => quarry.includes(this.#holdings.holderOf(key));
+  }
+
+  /** Also rows that lag behind their entry: they are moved (E3). */
+  #blobsOf(quarry: Quarry): (age: Age) => boolean {
+    if (this.#holdings.accounts.isEmpty) return () => true;
+    return ({ key, tick }) => {
+      const entry = this.#index.findByKey(key);
+      return entry?.tick !== tick || quarry.includesBlobOf(this.#holdings.accounts.holdersIn(entry.tenants));
+    };
   }
 
   /** What steps for that many bytes would remove now. `onPage` is awaited after each page. */
@@ -127,36 +238,47 @@ export class Eviction {
     return entry.isFile ? allocatedBytes(entry.size) : entry.size;
   }
 
-  #oldest(kind: AgeKind, most: number): Age[] {
-    const rows = rowsFrom(this.#ages, Buffer.from([kind]), Buffer.from([kind + 1]), false, most);
-    return rows.map(({ key }) => decodeAge(key));
-  }
-
   get #ages(): Table {
     return this.#index.tables.table('ages');
   }
 
-  async #evictResults(rows: readonly Age[]): Promise<EvictionStep | undefined> {
+  async #evictResults(rows: readonly Age[], quarry: Quarry): Promise<EvictionStep | undefined | 'kept'> {
     if (rows.length === 0) return undefined;
-    const removals = rows.map((age) => {
+    const removals: Promise<boolean>[] = [];
+    for (const age of rows) {
       const actual = this.#index.resultTick(age.key);
-      if (actual === age.tick) return this.#index.removeResultIfUnused(age.key, age.tick);
-      return this.#moveAgeRow(RESULT_AGE, age, actual);
-    });
+      if (actual !== age.tick) removals.push(this.#moveAgeRow(RESULT_AGE, age, actual));
+      else if (this.#takeResult(age.key, quarry))
+        removals.push(this.#index.removeResultIfUnused(age.key, age.tick));
+      // A later result may have a blob that this one names too.
+      else break;
+    }
+    if (removals.length === 0) return 'kept';
     const results = (await Promise.all(removals)).filter(Boolean).length;
-    return { ...NOTHING_EVICTED, results, ...this.#ageOf(rows) };
+    return { ...NOTHING_EVICTED, results, ...this.#ageOf(rows.slice(0, removals.length)) };
   }
 
-  async #evictBlobs(rows: readonly Age[], wantedBytes: number): Promise<EvictionStep | undefined> {
+  #takeResult(key: Buffer, quarry: Quarry): boolean {
+    const { accounts } = this.#holdings.holderOf(key);
+    return accounts.length === 0 || quarry.take(accounts, this.#index.resultBytes(key));
+  }
+
+  async #evictBlobs(
+    rows: readonly Age[],
+    wantedBytes: number,
+    quarry: Quarry,
+  ): Promise<EvictionStep | undefined | 'kept'> {
     if (rows.length === 0) return undefined;
     let bytes = 0;
     const removals: Promise<number>[] = [];
     for (const row of rows) {
       if (bytes >= wantedBytes) break;
-      const { takes, removal } = this.#evictBlob(row);
-      bytes += takes;
-      removals.push(removal);
+      const evicted = this.#evictBlob(row, quarry);
+      if (!evicted) continue;
+      bytes += evicted.takes;
+      removals.push(evicted.removal);
     }
+    if (removals.length === 0) return 'kept';
     const freed = await Promise.all(removals);
     return {
       ...NOTHING_EVICTED,
@@ -171,13 +293,29 @@ export class Eviction {
     return unusedMs === undefined ? {} : { unusedMs };
   }
 
-  /** `takes`: the bytes of the content and its index rows. `removal` resolves to the freed content bytes. */
-  #evictBlob(age: Age): { takes: number; removal: Promise<number> } {
+  /**
+   * `takes`: the bytes of the content and its index rows. `removal` resolves to the freed content bytes. Undefined
+   * if a floor keeps the blob.
+   */
+  #evictBlob(age: Age, quarry: Quarry): { takes: number; removal: Promise<number> } | undefined {
     const { tick, key } = age;
     const entry = this.#index.findByKey(key);
     if (entry?.tick !== tick) {
       const moved = this.#moveAgeRow(BLOB_AGE, age, entry?.tick ?? 0);
       return { takes: 0, removal: moved.then(() => 0) };
+    }
+    const { accounts } = this.#holdings;
+    // The quarry may be smaller than it was when the row was found.
+    if (!quarry.includesBlobOf(accounts.holdersIn(entry.tenants))) return undefined;
+    const isGivenUp = (holder: Holder) => quarry.includes(holder);
+    const isHeldByOthers = !accounts.isEmpty && !accounts.holdersIn(entry.tenants).every(isGivenUp);
+    const rest = isHeldByOthers ? accounts.listWithout(entry.tenants, isGivenUp) : NO_TENANTS;
+    const remaining = isHeldByOthers ? this.#holdings.accountsOf(rest) : [];
+    const losing = this.#holdings.accountsOf(entry.tenants).filter((account) => !remaining.includes(account));
+    if (!quarry.take(losing, heldBytes(entry))) return undefined;
+    if (isHeldByOthers) {
+      const givenUp = this.#index.changeTenants(key, entry, rest);
+      return { takes: heldBytes(entry), removal: givenUp.then(() => 0) };
     }
     const size = entry.isFile ? allocatedBytes(entry.size) : entry.size;
     const removal = this.#index.removeIfUnchanged(key, entry).then(async (isRemoved) => {
@@ -202,9 +340,6 @@ export class Eviction {
     return false;
   }
 }
-
-/** Roughly what an entry takes in the index besides its content. */
-const ENTRY_BYTES = 384;
 
 function upToTick(rows: readonly Age[], last: number): Age[] {
   return rows.filter(({ tick }) => tick <= last);

@@ -1,11 +1,14 @@
 // The FIFO queue of writes that wait for space in a full store (S2 of space.ts).
 // A small write never overtakes a large one, which could otherwise wait for ever.
+import type { Holder } from '../accounts/accounts.ts';
 import type { UnfinishedWrite } from './unfinished-writes.ts';
 
 export interface SpaceRequest {
   readonly bytes: number;
   /** Otherwise for a file. */
   readonly isForIndex: boolean;
+  /** Who writes. Undefined if it is known to be of no account. */
+  readonly writer?: Holder | undefined;
   /** The write whose next bytes these are. Undefined if all bytes of the write have arrived. */
   readonly write?: UnfinishedWrite;
 }

@@ -24,10 +24,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
-import type { IncomingWrite, Reservation } from '../../layers/limit.ts';
+import type { IncomingWrite, Reservation, SpaceLimit } from '../../layers/limit.ts';
 import { STORE } from '../../limits.ts';
+import type { Holder } from '../accounts/accounts.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
-import { type Evicted, type Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
+import { type Evicted, type Eviction, type EvictionStep, NOTHING_EVICTED, sumOf } from './eviction.ts';
 import { SpaceQueue, type SpaceRequest } from './space-queue.ts';
 import { makingWay, UnfinishedWrite } from './unfinished-writes.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
@@ -65,10 +66,30 @@ const UNLIMITED: Reservation = {
   end: () => {},
 };
 
+/** The bytes that are kept free for others than this writer. */
+type KeptFor = (writer: Holder | undefined) => number;
+
+export interface SpaceOptions {
+  readonly source: UsageSource;
+  readonly eviction: SpaceEviction;
+  /** Called repeatedly: a share of a disk may change. */
+  readonly limit: () => number;
+  /** What a refusal calls the limit. */
+  readonly name: string;
+  readonly keptFor?: KeptFor;
+}
+
+/** Makes space, for a writer or in the background. */
+export interface SpaceEviction extends Pick<Eviction, 'preview'> {
+  step(wantedBytes: number, mostEntries: number, writer?: Holder): Promise<EvictionStep | undefined>;
+}
+
 export class Space {
   readonly #source: UsageSource;
-  readonly #eviction: Pick<Eviction, 'step' | 'preview'>;
+  readonly #eviction: SpaceEviction;
   readonly #limit: () => number;
+  readonly #name: string;
+  readonly #keptFor: KeptFor;
   readonly #onEvent: OnStoreEvent;
   readonly #queue = new SpaceQueue();
   readonly #sleep = new WakeableSleep();
@@ -88,16 +109,12 @@ export class Space {
   #background: Promise<void> | undefined;
   #isClosing = false;
 
-  /** `limit` is called repeatedly: a share of a disk may change. */
-  constructor(
-    source: UsageSource,
-    eviction: Pick<Eviction, 'step' | 'preview'>,
-    limit: () => number,
-    onEvent: OnStoreEvent,
-  ) {
+  constructor({ source, eviction, limit, name, keptFor = () => 0 }: SpaceOptions, onEvent: OnStoreEvent) {
     this.#source = source;
     this.#eviction = eviction;
     this.#limit = limit;
+    this.#name = name;
+    this.#keptFor = keptFor;
     this.#onEvent = onEvent;
   }
 
@@ -127,8 +144,17 @@ export class Space {
     this.#usageUntil = now + STORE.usageMs;
   }
 
-  isAvailable(bytes: number): boolean {
-    return this.limit === Number.POSITIVE_INFINITY || this.#isAvailable(requestFor(bytes));
+  /** The same space for what one holder writes. */
+  for(writer: Holder): SpaceLimit {
+    return {
+      isAvailable: (bytes) => this.isAvailable(bytes, writer),
+      withReserved: (bytes, write) => this.withReserved(bytes, write, writer),
+      begin: (write) => this.begin(write, writer),
+    };
+  }
+
+  isAvailable(bytes: number, writer?: Holder): boolean {
+    return this.limit === Number.POSITIVE_INFINITY || this.#isAvailable({ ...requestFor(bytes), writer });
   }
 
   #isAvailable(request: SpaceRequest): boolean {
@@ -136,18 +162,19 @@ export class Space {
   }
 
   /** A small blob may use the free part of the index file. A file needs space beside the index file. */
-  #fits({ bytes, isForIndex }: SpaceRequest, without = NOTHING_HELD): boolean {
+  #fits({ bytes, isForIndex, writer }: SpaceRequest, without = NOTHING_HELD): boolean {
     const usage = this.#currentUsage();
     const incoming = this.#reserved + bytes - without.bytes;
-    if (!isForIndex) return onDisk(usage) + incoming <= this.limit;
+    const limit = this.limit - this.#keptFor(writer);
+    if (!isForIndex) return onDisk(usage) + incoming <= limit;
     const inIndex = usage.index + this.#reservedForIndex + bytes - without.inIndex;
-    return inUse(usage) + incoming <= this.limit && inIndex <= STORE.indexShare * this.limit;
+    return inUse(usage) + incoming <= limit && inIndex <= STORE.indexShare * this.limit;
   }
 
   /** Runs `write` with that many bytes reserved, which have arrived. Waits for space if necessary. */
-  async withReserved<T>(bytes: number, write: () => Promise<T>): Promise<T> {
+  async withReserved<T>(bytes: number, write: () => Promise<T>, writer?: Holder): Promise<T> {
     if (this.limit === Number.POSITIVE_INFINITY) return write();
-    const request = requestFor(bytes);
+    const request = { ...requestFor(bytes), writer };
     const waiting = this.#acquire(request);
     if (waiting) await waiting;
     this.#finishing++;
@@ -160,11 +187,11 @@ export class Space {
   }
 
   /** Begins a write whose bytes still arrive. Reserves nothing yet. */
-  begin(incoming: IncomingWrite): Reservation {
+  begin(incoming: IncomingWrite, writer?: Holder): Reservation {
     const { announced } = incoming;
     if (this.limit === Number.POSITIVE_INFINITY) return UNLIMITED;
     if (announced !== undefined) this.#refuseTooLarge(requestFor(announced));
-    const write = new UnfinishedWrite(this.#admission, incoming);
+    const write = new UnfinishedWrite(this.#admission, incoming, writer);
     this.#unfinished.add(write);
     return write;
   }
@@ -197,11 +224,12 @@ export class Space {
   #acquire(request: SpaceRequest): Promise<void> | undefined {
     if (!this.#isAvailable(request)) return this.#wait(request);
     this.#addReserved(request);
-    this.#evictInAdvance();
+    this.evictInAdvance();
     return undefined;
   }
 
-  #evictInAdvance(): void {
+  /** Begins to evict in the background if the space is nearly full. */
+  evictInAdvance(): void {
     if (this.#excess(this.#currentUsage(), STORE.evictFrom) > 0) this.#evictInBackground();
   }
 
@@ -217,14 +245,13 @@ export class Space {
     this.#sleep.wake();
     this.#background ??= this.#evictForQueue();
     await admitted;
-    this.#evictInAdvance();
+    this.evictInAdvance();
   }
 
   /** Eviction can't help (S4). */
   #refuseTooLarge({ bytes, isForIndex }: SpaceRequest): void {
     const { limit } = this;
-    if (bytes > limit)
-      throw new AssayError('ASSAY_TOO_LARGE', `the limit of the whole store is ${limit} bytes`);
+    if (bytes > limit) throw new AssayError('ASSAY_TOO_LARGE', `${this.#name} is ${limit} bytes`);
     const { indexFile } = this.#currentUsage();
     if (!isForIndex && indexFile + bytes > limit) throw tooLargeBesideIndex(bytes, indexFile, limit);
   }
@@ -263,7 +290,7 @@ export class Space {
   #excess(usage: Usage, part: number): number {
     const { limit } = this;
     const { first: waiting } = this.#queue;
-    const incoming = waiting?.bytes ?? 0;
+    const incoming = waiting ? waiting.bytes + this.#keptFor(waiting.writer) : 0;
     const toIndex = waiting?.isForIndex ? waiting.bytes : 0;
     const [used, inIndex] = [inUse(usage) + this.#reserved, usage.index + this.#reservedForIndex];
     const indexLimit = STORE.indexShare * limit;
@@ -307,7 +334,7 @@ export class Space {
         ? makingWay(this.#unfinished, write, performance.now())
         : undefined;
     if (found && 'inMs' in found) return this.#settling.sleep(found.inMs);
-    const error = storeFull(this.limit);
+    const error = storeFull(this.#name, this.limit);
     found?.cancel(error);
     this.#queue.reject(error, found && found !== write ? ({ write: of }) => of === found : undefined);
     if (isOpen) await (found ?? write)?.ended;
@@ -357,7 +384,10 @@ export class Space {
       this.#measure(began);
       this.#admitFitting();
       const excess = excessOf(this.#usage);
-      const step = excess > 0 && !this.#isClosing ? await this.#eviction.step(excess, entries) : undefined;
+      const step =
+        excess > 0 && !this.#isClosing
+          ? await this.#eviction.step(excess, entries, this.#queue.first?.writer)
+          : undefined;
       if (!step) break;
       const { uploads: _, ...removed } = step;
       if (removed.results + removed.blobs > 0) this.#onEvent({ type: 'evicted', ...removed });
@@ -405,9 +435,9 @@ function tooLargeBesideIndex(bytes: number, indexFile: number, limit: number): A
   );
 }
 
-function storeFull(limit: number): AssayError {
+function storeFull(name: string, limit: number): AssayError {
   return new AssayError(
     'ASSAY_STORE_FULL',
-    `the limit of ${limit} bytes is reached, and everything in the store is leased; it can be evicted when its leases end`,
+    `${name} of ${limit} bytes is reached, and everything that could be evicted for it is leased, or kept for others; it can be evicted when its leases end`,
   );
 }

@@ -3,6 +3,7 @@
 import type { AssayError } from '../../../core/errors.ts';
 import type { IncomingWrite, Reservation } from '../../layers/limit.ts';
 import { STORE } from '../../limits.ts';
+import type { Holder } from '../accounts/accounts.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
 import type { SpaceRequest } from './space-queue.ts';
 
@@ -26,6 +27,7 @@ export class UnfinishedWrite implements Reservation {
   readonly ended: Promise<void>;
   readonly #admission: Admission;
   readonly #incoming: IncomingWrite;
+  readonly #writer: Holder | undefined;
   readonly #markEnded: () => void;
   #arrived = 0;
   /** Whole blocks, for which space was acquired, and those of them that are not counted as usage yet. */
@@ -37,13 +39,14 @@ export class UnfinishedWrite implements Reservation {
   #movedAt = performance.now();
   #moved = 0;
 
-  constructor(admission: Admission, incoming: IncomingWrite) {
+  constructor(admission: Admission, incoming: IncomingWrite, writer: Holder | undefined) {
     const { announced, staged } = incoming;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.isForIndex = staged === 0 && announced !== undefined && announced <= STORE.inlineBytes;
     this.ended = promise;
     this.#markEnded = resolve;
     this.#admission = admission;
+    this.#writer = writer;
     this.#incoming = incoming;
   }
 
@@ -68,7 +71,9 @@ export class UnfinishedWrite implements Reservation {
     if (this.#moved >= STORE.slowWriteBytes) this.#restart();
     const more = allocatedBytes(this.#arrived) - this.#acquired;
     if (more <= 0) return undefined;
-    const waiting = this.#admission.acquire({ bytes: more, isForIndex: this.isForIndex, write: this });
+    const { isForIndex } = this;
+    const request = { bytes: more, isForIndex, writer: this.#writer, write: this };
+    const waiting = this.#admission.acquire(request);
     if (waiting) return this.#wait(waiting, more);
     this.#acquired += more;
     this.#reserved += more;

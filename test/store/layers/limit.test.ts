@@ -33,7 +33,7 @@ const records: ResultRecords = {
 };
 
 test('S5: in a full store reads are answered while writes wait', async () => {
-  const limited = { blobs: limitedBlobs(blobs, FULL), records: limitedRecords(records, FULL) };
+  const limited = { blobs: limitedBlobs(blobs, FULL), records: limitedRecords(records, () => FULL) };
   const result = { bytes, references: [] };
   const digest = digestOf(bytes);
   let isWritten = false;

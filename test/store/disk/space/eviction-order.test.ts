@@ -3,19 +3,21 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { digestOf, type Hash } from '../../../../core/digest.ts';
+import { Accounts } from '../../../../store/disk/accounts/accounts.ts';
+import { Holdings } from '../../../../store/disk/accounts/holdings.ts';
 import { filePath } from '../../../../store/disk/fs/layout.ts';
 import { decodeAge, resultKeyOf } from '../../../../store/disk/index/records.ts';
 import { DiskResults } from '../../../../store/disk/index/results.ts';
 import { rowsFrom } from '../../../../store/disk/index/tables.ts';
 import { Eviction } from '../../../../store/disk/space/eviction.ts';
-import { addressOf, contentOf } from '../../content.ts';
+import { addressOf, contentOf, holdNothing } from '../../content.ts';
 import { EXPIRED, type TestIndex, TICK, useIndexes, WINDOW } from '../index/test-index.ts';
 
 const newIndex = useIndexes();
 const MANY_BYTES = 2 ** 30;
 
 function evictionOf({ layout, index, clock }: TestIndex): Eviction {
-  return new Eviction(layout, index, clock);
+  return new Eviction(layout, index, clock, new Holdings(index, Accounts.none));
 }
 
 function ageTicks({ index }: TestIndex): number[] {
@@ -26,7 +28,7 @@ function ageTicks({ index }: TestIndex): number[] {
 
 /** Stores a result that names the blob. */
 async function name(all: TestIndex, text: string): Promise<void> {
-  const results = new DiskResults(all.index, all.leases, () => {});
+  const results = new DiskResults(all.index, all.leases, () => {}, holdNothing);
   const references = [digestOf(contentOf(text, 100))];
   await results.put(addressOf(text), { bytes: Buffer.from(text), references }, undefined);
 }

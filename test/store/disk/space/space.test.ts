@@ -23,9 +23,12 @@ class Steered {
   #steps: ((bytes: number | Error | undefined) => void)[] = [];
   #begun: (() => void)[] = [];
   readonly space = new Space(
-    { usage: () => ({ index: 0, indexFile: 0, files: this.files }), compact: async () => {} },
-    { step: () => this.#step(), preview: () => Promise.reject(new Error('not asked')) },
-    () => LIMIT,
+    {
+      source: { usage: () => ({ index: 0, indexFile: 0, files: this.files }), compact: async () => {} },
+      eviction: { step: () => this.#step(), preview: () => Promise.reject(new Error('not asked')) },
+      limit: () => LIMIT,
+      name: 'the limit of the whole store',
+    },
     (event) => this.#hear(event),
   );
 

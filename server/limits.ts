@@ -112,6 +112,8 @@ export const SERVER = {
   maxReservations: 10_000,
   /** The largest difference between the server's clock and that of a client that signs its requests. */
   signatureSkewMs: 15 * MINUTE,
+  /** The part of the store that all pull requests without a quota of their own may hold together. */
+  pullRequestShare: 0.25,
   /** The pause between two comparisons of the store's index with its folder. */
   reconcilePauseMs: 24 * 60 * MINUTE,
   /** During one, after each step, a pause of this many times its duration: requests have the rest of the core. */

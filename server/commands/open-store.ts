@@ -3,6 +3,7 @@ import type { OnStoreEvent } from '../../store/events.ts';
 import { STORE } from '../../store/limits.ts';
 import { type DiskStore, openDiskStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
+import { refuseFloors } from '../config/accounts.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Metrics } from '../pages/metrics.ts';
 
@@ -31,7 +32,14 @@ export async function openStore(
       commitDelayMs: STORE.serverCommitDelayMs,
       maxSize: settings.maxSize,
       leaseMs: settings.leaseMs,
+      accounts: settings.accounts,
     });
+    try {
+      refuseFloors(settings.accounts, disk.space.limit);
+    } catch (error) {
+      await disk.close();
+      throw error;
+    }
     return { store: disk, disk, folder, secret: undefined, place: `in ${folder}` };
   }
   const { openFleetStore } = await import('../../store/open-fleet.ts');

@@ -7,6 +7,7 @@ import { openWriteLog, type WriteLog } from '../../store/log/write-log.ts';
 import { loadChecksum } from '../../store/shared/checksum.ts';
 import type { Store } from '../../store/store.ts';
 import { type AuthKey, openAuthKey } from '../access/auth-key.ts';
+import { keepCounting } from '../background/count.ts';
 import { keepReconciling } from '../background/reconcile.ts';
 import { keepRetention } from '../background/retention.ts';
 import { keepScrubbing } from '../background/scrub.ts';
@@ -111,6 +112,7 @@ export const serveCommand: CommandModule = {
       if (disk) {
         backgroundTasks.push(keepReconciling(disk, log, stopBackground.signal));
         backgroundTasks.push(keepSweeping(disk, log, stopBackground.signal));
+        backgroundTasks.push(keepCounting(disk, log, stopBackground.signal));
       }
       backgroundTasks.push(startRetention(settings, opened, log, stopBackground.signal));
       backgroundTasks.push(startTlsReload(settings, tls, server, log, stopBackground.signal));

@@ -18,6 +18,9 @@ function whole([minimum, maximum]: readonly [number, number]): Schema {
   return { type: 'integer', minimum, maximum };
 }
 
+/** Sizes by namespace. */
+const SIZES: Schema = { type: 'object', additionalProperties: TEXT };
+
 export const LISTEN_FIELDS = {
   host: { text: 'the address to listen on (default 127.0.0.1)', schema: TEXT },
   port: { text: 'the port, 0 for a free one (default 8980)', schema: whole(RANGES.port) },
@@ -43,6 +46,14 @@ export const STORE_FIELDS = {
   tier: { text: 'with an index: the folder for copies of blobs', schema: TEXT },
   tierSize: { text: 'the size limit of that folder', schema: TEXT },
   maxSize: { text: 'its size limit: "50GB", "8GiB", or a share of the disk such as "80%"', schema: TEXT },
+  quotas: {
+    text: 'the most that each namespace and all below it may hold: { "acme/pr": "20GB" }, or a share of maxSize such as "25%"',
+    schema: SIZES,
+  },
+  floors: {
+    text: 'what each namespace and all below it keep: up to this size nothing of it is evicted for others',
+    schema: SIZES,
+  },
   lease: {
     text: 'how long a blob or result stays after a response named it, even if the store is full: "3h", "90m"',
     schema: TEXT,

@@ -15,6 +15,7 @@ import { parseIssuers } from '../access/oidc/config.ts';
 import { RIGHTS, RIGHTS_BY_NAME, type Right } from '../access/rights.ts';
 import type { TlsFiles } from '../connection/tls.ts';
 import { LOG_LEVELS } from '../log.ts';
+import { parseSizes, type SizeByNamespace } from './accounts.ts';
 import { ANONYMOUS_FIELDS, LISTEN_FIELDS, SERVER_FIELDS, STORE_FIELDS, TLS_FIELDS } from './fields.ts';
 import type { ServeFlag } from './flags.ts';
 import { type GivenSettings, RANGES } from './given.ts';
@@ -70,6 +71,8 @@ class Reader {
       tierFolder: this.#take('tier', store.tier, (at) => this.#path(at)),
       tierSize: this.#take('tier-size', store.tierSize, (at) => parsed(at, parseSizeLimit)),
       maxSize: this.#take('max-size', store.maxSize, (at) => parsed(at, parseSizeLimit)),
+      quotas: this.#take('quota', store.quotas, sizesAt),
+      floors: this.#take('floor', store.floors, sizesAt),
       leaseMs: this.#take('lease', store.lease, (at) => parsed(at, parseDuration)),
       maxBlobBytes: this.#take('max-blob', store.maxBlob, (at) => at.number(...RANGES.maxBlob)),
       scrubBytesPerSecond: verifyRate === undefined ? undefined : MIB * verifyRate,
@@ -143,6 +146,14 @@ function parsed<T>(at: ConfigValue, parse: (what: string, text: string) => T): T
   } catch (error) {
     throw error instanceof AssayError ? at.refuse(error.detail) : error;
   }
+}
+
+function sizesAt(value: ConfigValue): SizeByNamespace {
+  const texts = [...value.entries()].map(([namespace, at]) => ({ at: at.value, text: `${namespace}=` }));
+  const sizes = texts.map(({ at, text }) =>
+    parsed(at, (field, size) => parseSizes(field, [`${text}${size}`])),
+  );
+  return new Map(sizes.flatMap((one) => [...one]));
 }
 
 function rightsAt(at: ConfigValue): ReadonlySet<Right> {

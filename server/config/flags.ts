@@ -64,6 +64,18 @@ export const SERVE_FLAGS = {
     value: 'SIZE',
     text: `the size limit of the store: 50GB, 8GiB, or a share of the disk (default ${100 * STORE.serverShare}%);\nthe least recently used entries are evicted first. With --index: of the whole fleet, in bytes (default none)`,
   },
+  quota: {
+    type: 'string',
+    multiple: true,
+    value: 'NAMESPACE=SIZE',
+    text: `the most that a namespace and all below it may hold: acme/pr=20GB, or a share of --max-size, acme=50%.\nAt its quota it evicts its own. Without one, the pull requests of all issuers have ${100 * SERVER.pullRequestShare}% together`,
+  },
+  floor: {
+    type: 'string',
+    multiple: true,
+    value: 'NAMESPACE=SIZE',
+    text: 'what a namespace and all below it keep: up to this size nothing of it is evicted for others',
+  },
   lease: {
     type: 'string',
     value: 'TIME',

@@ -7,6 +7,7 @@ import type { Identity } from '../access/identity.ts';
 import type { Issuer } from '../access/oidc/config.ts';
 import type { TlsFiles } from '../connection/tls.ts';
 import { LOG_LEVELS, type LogLevel } from '../log.ts';
+import { parseSizes, type SizeByNamespace } from './accounts.ts';
 import type { ServeFlag } from './flags.ts';
 
 export interface GivenSettings {
@@ -19,6 +20,8 @@ export interface GivenSettings {
   readonly tierFolder?: string | undefined;
   readonly tierSize?: SizeLimit | undefined;
   readonly maxSize?: SizeLimit | undefined;
+  readonly quotas?: SizeByNamespace | undefined;
+  readonly floors?: SizeByNamespace | undefined;
   readonly leaseMs?: number | undefined;
   readonly maxBlobBytes?: number | undefined;
   readonly scrubBytesPerSecond?: number | undefined;
@@ -54,6 +57,8 @@ export function readFlags(flags: ParsedFlags): GivenSettings {
     tierFolder: text('tier'),
     tierSize: read('tier-size', parseSizeLimit),
     maxSize: read('max-size', parseSizeLimit),
+    quotas: flags.given('quota') ? parseSizes('--quota', flags.all('quota')) : undefined,
+    floors: flags.given('floor') ? parseSizes('--floor', flags.all('floor')) : undefined,
     leaseMs: read('lease', parseDuration),
     maxBlobBytes: read('max-blob', (flag, given) => parseNumber(flag, given, ...RANGES.maxBlob)),
     scrubBytesPerSecond: verifyRate === undefined ? undefined : MIB * verifyRate,

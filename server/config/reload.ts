@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { throwUnlessRegular } from '../regular-file.ts';
 import { type Access, hasIdentities } from './access.ts';
+import { PULL_REQUESTS_ACCOUNT } from './accounts.ts';
 import type { Settings } from './settings.ts';
 
 export interface Reload {
@@ -38,10 +39,11 @@ export function reloader({ settings, configFile, read, access, log }: Reload): (
 /** What a running server cannot change, by the names of the fields. */
 function fixedParts(settings: Settings): Readonly<Record<string, unknown>> {
   const { host, port, tls, storeFolder, maxSize, leaseMs, maxBlobBytes, scrubBytesPerSecond } = settings;
+  const accounts = settings.accounts.filter(({ name }) => name !== PULL_REQUESTS_ACCOUNT);
   return {
     listen: [host, port],
     tls,
-    store: [storeFolder, maxSize, leaseMs, maxBlobBytes, scrubBytesPerSecond],
+    store: [storeFolder, maxSize, accounts, leaseMs, maxBlobBytes, scrubBytesPerSecond],
     readOnly: settings.readOnly,
     'the first of tokens, anonymous and issuers': hasIdentities(settings),
   };

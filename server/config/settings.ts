@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type ParsedFlags, usage } from '../../core/cli/command.ts';
 import { Problems } from '../../core/config/problems.ts';
+import type { AccountSettings } from '../../store/disk/accounts/accounts.ts';
 import { STORE } from '../../store/limits.ts';
 import type { SizeLimit } from '../../store/size-limit.ts';
 import type { Identity } from '../access/identity.ts';
@@ -12,6 +13,7 @@ import type { TlsFiles } from '../connection/tls.ts';
 import { SERVER } from '../limits.ts';
 import type { LogLevel } from '../log.ts';
 import type { S3Keys } from '../protocols/s3/signature.ts';
+import { accountsOf } from './accounts.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 import type { ServeFlag } from './flags.ts';
 import { type GivenSettings, readFlags } from './given.ts';
@@ -24,6 +26,8 @@ export interface Settings {
   /** Undefined: the store is in `storeFolder`. */
   readonly fleet: FleetSettings | undefined;
   readonly maxSize: SizeLimit;
+  /** Empty for a fleet. */
+  readonly accounts: readonly AccountSettings[];
   readonly leaseMs: number;
   readonly maxBlobBytes: number;
   readonly scrubBytesPerSecond: number | undefined;
@@ -64,6 +68,7 @@ export function readSettings(flags: ParsedFlags, env: NodeJS.ProcessEnv): Settin
     storeFolder: resolve(asked.storeFolder ?? written.storeFolder ?? (env.ASSAY_STORE || defaultFolder(env))),
     fleet: fleetOf(withoutUndefined(written, asked), env),
     maxSize: asked.maxSize ?? written.maxSize ?? { share: STORE.serverShare },
+    accounts: accountsIn(asked, written),
     leaseMs: asked.leaseMs ?? written.leaseMs ?? STORE.leaseMs,
     maxBlobBytes: asked.maxBlobBytes ?? written.maxBlobBytes ?? SERVER.maxBlobBytes,
     scrubBytesPerSecond: asked.scrubBytesPerSecond ?? written.scrubBytesPerSecond,
@@ -75,6 +80,15 @@ export function readSettings(flags: ParsedFlags, env: NodeJS.ProcessEnv): Settin
     anonymous: written.anonymous,
     issuers: written.issuers,
   };
+}
+
+/** Each of quotas and floors is in the file or on the command line, as a whole. */
+function accountsIn(asked: GivenSettings, written: GivenSettings): AccountSettings[] {
+  const isFleet = (asked.index ?? written.index) !== undefined;
+  const quotas = asked.quotas ?? written.quotas ?? new Map();
+  const floors = asked.floors ?? written.floors ?? new Map();
+  if (isFleet && quotas.size + floors.size > 0) throw usage('--quota and --floor work only with --store');
+  return isFleet ? [] : accountsOf({ quotas, floors }, written.issuers ?? []);
 }
 
 /** Variables that give the setting of a flag. */

@@ -41,6 +41,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'fleet',
     'disk/fs',
     'disk/index',
+    'disk/accounts',
     'disk/files  disk/space',
     'disk/uploads',
     'disk',

@@ -1,5 +1,7 @@
 // ServerContext: what every part of a running server shares. There is one of each.
+
 import type { Logger } from 'pino';
+import type { Account } from '../store/disk/accounts/accounts.ts';
 import type { WriteLog } from '../store/log/write-log.ts';
 import type { ResultAddress, Store } from '../store/store.ts';
 import type { AccessControl } from './access/access-control.ts';
@@ -61,4 +63,6 @@ export interface ServerInfo {
   readonly startedAt: number;
   /** Undefined if the store has no limit. */
   readonly space: { used(): number; readonly limit: number } | undefined;
+  /** Namespaces with a quota or a floor. */
+  readonly accounts: readonly Account[];
 }

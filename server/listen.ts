@@ -1,7 +1,9 @@
 // Starts and stops a server on a store.
+
 import type { Server } from 'node:net';
 import type { Logger } from 'pino';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
+import type { Account } from '../store/disk/accounts/accounts.ts';
 import { descriptorLimit } from '../store/disk/fs/descriptors.ts';
 import type { WriteLog } from '../store/log/write-log.ts';
 import type { Store } from '../store/store.ts';
@@ -40,6 +42,7 @@ export interface ServerOptions {
   readonly storeFolder?: string | undefined;
   /** How much the store has, and may have. */
   readonly space?: { used(): number; readonly limit: number } | undefined;
+  readonly accounts?: readonly Account[] | undefined;
   readonly writeLog?: WriteLog | undefined;
   /** The server's own token, which has all rights. */
   readonly token?: string | undefined;
@@ -79,8 +82,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const capacity = new Capacity(limits, descriptorLimit());
   const minRate = new MinRate(limits, clock, capacity);
   const lifecycle = new Lifecycle();
-  const { storeFolder, space } = options;
-  const info = { storeFolder, isLocal, startedAt: Date.now(), space };
+  const { storeFolder, space, accounts = [] } = options;
+  const info = { storeFolder, isLocal, startedAt: Date.now(), space, accounts };
   const signatures = signatureCheck(access, s3Keys);
   // With TLS, the browser has checked that the certificate is valid for the name.
   const checkHost = isLocal && access.isOpen && !readOnly && !tls ? ownHostsOnly() : anyHost;

@@ -84,7 +84,10 @@ export const serveCommand: CommandModule = {
     const stopBackground = new AbortController();
     const backgroundTasks: (Promise<void> | undefined)[] = [];
     try {
-      if (disk) metrics.watch(disk.space);
+      if (disk) {
+        metrics.watch(disk.space);
+        metrics.watchAccounts(disk.holdings.accounts.all);
+      }
       const access = hasIdentities(settings)
         ? new Access(settings, authKey(settings, opened), log, store.history)
         : undefined;
@@ -99,6 +102,7 @@ export const serveCommand: CommandModule = {
         sessionSecret: sessionSecret(settings, opened),
         store,
         space: disk?.space,
+        accounts: disk?.holdings.accounts.all,
         writeLog,
         log,
         metrics,

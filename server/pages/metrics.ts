@@ -59,6 +59,15 @@ export type Route = (typeof ROUTES)[number];
 
 const RESULTS = 'assay_results_total';
 
+interface WatchedAccount {
+  readonly name: string;
+  readonly bytes: number;
+  readonly quota: number;
+  readonly floor: number;
+  readonly hasQuota: boolean;
+  readonly hasFloor: boolean;
+}
+
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = requestCells(
@@ -127,6 +136,32 @@ export class Metrics {
       registers,
       collect() {
         this.set(space.limit);
+      },
+    });
+  }
+
+  /** The same of the namespaces that have a quota or a floor. */
+  watchAccounts(accounts: readonly WatchedAccount[]): void {
+    this.#accountGauge('bytes', 'What an account holds.', accounts, ({ bytes }) => bytes);
+    const [quotas, floors] = [accounts.filter((one) => one.hasQuota), accounts.filter((one) => one.hasFloor)];
+    this.#accountGauge('quota_bytes', 'The most that an account may hold.', quotas, ({ quota }) => quota);
+    this.#accountGauge('floor_bytes', 'What is not evicted for others.', floors, ({ floor }) => floor);
+  }
+
+  #accountGauge(
+    name: string,
+    help: string,
+    accounts: readonly WatchedAccount[],
+    numberOf: (account: WatchedAccount) => number,
+  ): void {
+    if (accounts.length === 0) return;
+    new Gauge({
+      name: `assay_account_${name}`,
+      help,
+      labelNames: ['account'],
+      registers: [this.#registry],
+      collect() {
+        for (const account of accounts) this.set({ account: account.name }, numberOf(account));
       },
     });
   }

@@ -231,6 +231,7 @@ export const STORAGE: ShapeOf<Storage> = {
     evictedBytes: 'number',
     'evictedUnusedMs?': 'number',
   },
+  accounts: [{ name: 'string', bytes: 'number', 'quotaBytes?': 'number', 'floorBytes?': 'number' }],
   'countedAt?': 'string',
   teams: [USAGE],
   tools: [USAGE],

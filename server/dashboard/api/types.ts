@@ -387,6 +387,13 @@ export interface DivergenceRow {
 
 // ── Storage and trust ────────────────────────────────────────────────────────────────────────────────────
 
+export interface AccountRow {
+  readonly name: string;
+  readonly bytes: number;
+  readonly quotaBytes?: number;
+  readonly floorBytes?: number;
+}
+
 export interface Storage {
   /** Absent without the right `server:stats`. */
   readonly store?: {
@@ -397,6 +404,8 @@ export interface Storage {
     /** How long what was evicted last had not been used. Absent if nothing was evicted, or if it is not known. */
     readonly evictedUnusedMs?: number;
   };
+  /** Namespaces with a quota or a floor that the token sees whole. */
+  readonly accounts: readonly AccountRow[];
   /** When the counts below were made; they take a walk through the store. */
   readonly countedAt?: string;
   /** The largest first. */

@@ -1,10 +1,19 @@
 // Storage and trust: what fills the store, who writes where, who was refused, which tokens end soon.
-import { isInRange, type Namespace, type NamespaceRange } from '../../../core/namespace.ts';
+import { isInRange, type Namespace, type NamespaceRange, parseNamespace } from '../../../core/namespace.ts';
+import type { Account } from '../../../store/disk/accounts/accounts.ts';
 import type { History } from '../../../store/history.ts';
 import { type Identity, seesWholeServer } from '../../access/identity.ts';
 import type { ServerContext } from '../../context.ts';
 import { DASHBOARD } from '../../limits.ts';
-import type { DeniedWrite, NamespaceRow, NodeRow, Storage, TokenRow, UsageRow } from '../api/types.ts';
+import type {
+  AccountRow,
+  DeniedWrite,
+  NamespaceRow,
+  NodeRow,
+  Storage,
+  TokenRow,
+  UsageRow,
+} from '../api/types.ts';
 import { contentOf } from '../documents.ts';
 import type { NamespaceUsage, Surveyed } from './survey.ts';
 
@@ -21,6 +30,7 @@ export async function storageAnswer(
   const { space } = server.info;
   return {
     ...(seesWholeServer(identity) && space && { store: spaceOf(space, server) }),
+    accounts: accountsOf(server, identity, counted),
     ...(surveyed && { countedAt: new Date(surveyed.at).toISOString() }),
     teams: largest(sumsOf(namespaces.map(([name, usage]) => [teamOf(name), usage]))),
     tools: largest(sumsOf(namespaces.flatMap(([, { tools }]) => [...tools]))),
@@ -44,6 +54,18 @@ function spaceOf(
     evictedBytes: metrics.evictedBytes,
     ...(metrics.evictedUnusedMs !== undefined && { evictedUnusedMs: Math.round(metrics.evictedUnusedMs) }),
   };
+}
+
+/** Pull requests of several tenants are one account: only who sees all of them sees it. */
+function accountsOf({ info }: ServerContext, identity: Identity, counted: NamespaceRange): AccountRow[] {
+  const isSeen = (account: Account) =>
+    seesWholeServer(identity) || account.namespaces.every((name) => isInRange(parseNamespace(name), counted));
+  return info.accounts.filter(isSeen).map(({ name, bytes, quota, floor, hasQuota, hasFloor }) => ({
+    name,
+    bytes,
+    ...(hasQuota && { quotaBytes: Math.floor(quota) }),
+    ...(hasFloor && { floorBytes: Math.floor(floor) }),
+  }));
 }
 
 /** The first part of a namespace. */

@@ -1,6 +1,6 @@
 // Storage and trust: what fills the store, what leaves it, and who writes to it.
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
-import type { NamespaceRow, Storage, TokenRow, UsageRow } from '../api/types.ts';
+import type { AccountRow, NamespaceRow, Storage, TokenRow, UsageRow } from '../api/types.ts';
 import { ago, bytes, count, counted, duration, percent } from './format.ts';
 import { badge, bar, callout, empty, section, table, tile, tiles } from './parts.ts';
 
@@ -16,6 +16,7 @@ export function storagePage(storage: Storage, now: number): Html {
 <p class="lead">What fills this cache, what leaves it, and who may write to it.</p>
 ${expiring(tokens)}
 ${space(storage)}
+${shares(storage.accounts)}
 ${isEmpty ? nothing : html`${usage('What fills it, by team', 'Team', teams)}${usage('What fills it, by tool', 'Tool', tools)}${writers(namespaces, now)}${counts}`}
 ${denied(deniedWrites, now)}
 ${tokenTable(tokens, now)}
@@ -52,6 +53,31 @@ function space({ store }: Storage): Html {
     evictedUnusedMs === undefined
       ? NOTHING
       : tile('Age of what goes out', duration(evictedUnusedMs), 'since its last use'),
+  );
+}
+
+function shares(rows: readonly AccountRow[]): Html {
+  if (rows.length === 0) return NOTHING;
+  const sizeOf = (size: number | undefined) => html`${size === undefined ? '–' : bytes(size)}`;
+  return section(
+    'Shares of the store',
+    table(
+      'Shares of the store',
+      [
+        { title: 'Namespace' },
+        { title: 'Of its quota' },
+        { title: 'Holds', isNumber: true },
+        { title: 'Quota', isNumber: true },
+        { title: 'Floor', isNumber: true, isWide: true },
+      ],
+      rows.map((row) => [
+        html`${row.name}`,
+        row.quotaBytes ? bar([{ share: row.bytes / row.quotaBytes, tone: 'hit' }]) : NOTHING,
+        html`${bytes(row.bytes)}`,
+        sizeOf(row.quotaBytes),
+        sizeOf(row.floorBytes),
+      ]),
+    ),
   );
 }
 

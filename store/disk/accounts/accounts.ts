@@ -30,6 +30,7 @@ export interface AccountSettings {
 
 export class Account {
   readonly name: string;
+  readonly namespaces: readonly string[];
   /** What it holds, as counted so far. */
   bytes = 0;
   readonly #settings: AccountSettings;
@@ -37,6 +38,7 @@ export class Account {
 
   constructor(settings: AccountSettings, storeLimit: () => number) {
     this.name = settings.name;
+    this.namespaces = settings.namespaces;
     this.#settings = settings;
     this.#storeLimit = storeLimit;
   }
@@ -59,7 +61,7 @@ export class Account {
   }
 
   includes(prefix: string): boolean {
-    return this.#settings.namespaces.some((base) => isAtOrBelow(prefix, base));
+    return this.namespaces.some((base) => isAtOrBelow(prefix, base));
   }
 
   #bytesOf(limit: SizeLimit | undefined): number | undefined {

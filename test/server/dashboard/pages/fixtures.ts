@@ -454,6 +454,10 @@ export const STORAGE: Storage = {
     evictedUnusedMs: 12.5 * 86_400_000,
   },
   countedAt: ago(12),
+  accounts: [
+    { name: 'acme/main', bytes: 40e9, floorBytes: 60e9 },
+    { name: 'pull requests', bytes: 21e9, quotaBytes: 50e9 },
+  ],
   teams: [
     { name: 'acme', results: 812_331, bytes: 120e9 },
     { name: 'engine', results: 91_022, bytes: 40e9 },
@@ -496,6 +500,7 @@ export const STORAGE: Storage = {
 
 export const EMPTY_STORAGE: Storage = {
   store: { usedBytes: 0, limitBytes: 200e9, evictedBytes: 0 },
+  accounts: [],
   teams: [],
   tools: [],
   namespaces: [],

@@ -266,8 +266,9 @@ const catalogue = {
     status: 503,
   },
   ASSAY_STORE_FULL: {
-    summary: 'Leased content fills the store up to its limit. Nothing partial was stored.',
-    hint: 'Wait until leases end, or raise --max-size.',
+    summary:
+      'Leased content fills the store, or the quota of the namespace, up to its limit. Nothing partial was stored.',
+    hint: 'Wait until leases end, or raise --max-size, or --quota of the namespace.',
     status: 507,
   },
   ASSAY_DISK_FULL: {

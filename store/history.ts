@@ -41,7 +41,9 @@ export interface History {
   put(documents: readonly HistoryDocument[]): Promise<void>;
   /** False if its namespace has a document of its kind with its id. Of two calls at once, one is first. */
   add(document: HistoryDocument): Promise<boolean>;
-  /** The newest document with this id in one of these namespaces. */
+  /** Every document with this id in these namespaces, newest first. */
+  all(kind: string, id: string, namespaces: NamespaceRange): Promise<readonly HistoryDocument[]>;
+  /** The newest of them. */
   get(kind: string, id: string, namespaces: NamespaceRange): Promise<HistoryDocument | undefined>;
   page(query: HistoryQuery): Promise<HistoryPage>;
   /** The kinds of which there is a document. */

@@ -43,7 +43,7 @@ const GET: Statement = {
   name: 'history get',
   text: `
     SELECT kind, namespace, id, at, bytes FROM assay.history
-    WHERE kind = $1 AND id = $2 AND ${inRange('$3', '$4')} ${ORDER} LIMIT 1`,
+    WHERE kind = $1 AND id = $2 AND ${inRange('$3', '$4')} ${ORDER} LIMIT $5`,
 };
 
 const PAGE: Statement = {
@@ -100,9 +100,17 @@ export class FleetHistory implements History {
   }
 
   async get(kind: string, id: string, namespaces: NamespaceRange): Promise<HistoryDocument | undefined> {
-    const { list, below } = rangeOf(namespaces);
-    const [document] = await this.#database.query<HistoryDocument>(GET, [kind, id, list, below]);
+    const [document] = await this.#get(kind, id, namespaces, 1);
     return document;
+  }
+
+  all(kind: string, id: string, namespaces: NamespaceRange): Promise<HistoryDocument[]> {
+    return this.#get(kind, id, namespaces, STORE.rangeEntries);
+  }
+
+  #get(kind: string, id: string, namespaces: NamespaceRange, most: number): Promise<HistoryDocument[]> {
+    const { list, below } = rangeOf(namespaces);
+    return this.#database.query<HistoryDocument>(GET, [kind, id, list, below, most]);
   }
 
   async page({ kind, namespaces, from, to, before, limit }: HistoryQuery): Promise<HistoryPage> {

@@ -80,6 +80,7 @@ export function limitedHistory(history: History, space: SpaceLimit): History {
       ),
     add: (document) => space.withReserved(document.bytes.length, () => history.add(document)),
     get: (kind, id, namespaces) => history.get(kind, id, namespaces),
+    all: (kind, id, namespaces) => history.all(kind, id, namespaces),
     page: (query) => history.page(query),
     kinds: () => history.kinds(),
     removeBefore: (kind, at, most) => history.removeBefore(kind, at, most),

@@ -31,7 +31,10 @@ export function memoryHistory(): History {
       return true;
     },
     async get(kind, id, namespaces) {
-      return documentsOf(kind).find((one) => one.id === id && isInRange(one.namespace, namespaces));
+      return (await this.all(kind, id, namespaces))[0];
+    },
+    async all(kind, id, namespaces) {
+      return documentsOf(kind).filter((one) => one.id === id && isInRange(one.namespace, namespaces));
     },
     async page({ kind, namespaces, from = 0, to = Number.POSITIVE_INFINITY, before, limit }) {
       const last = before === undefined ? undefined : parsePosition(before);

@@ -116,6 +116,8 @@ export function describeHistory(backend: Backend): void {
       await history.put([document('a', 1), document('a', 2, WEBSITE)]);
       expect((await history.get('run', 'a', undefined))?.at).toBe(2);
       expect((await history.get('run', 'a', [WEB]))?.at).toBe(1);
+      const all = (await history.all('run', 'a', undefined)).map(({ at }) => at);
+      expect([all, await history.all('run', 'a', [])]).toEqual([[2, 1], []]);
       expect(await history.get('run', 'a', [DEFAULT_NAMESPACE])).toBeUndefined();
       expect(await history.get('run', 'a', [])).toBeUndefined();
       expect(await history.get('other', 'a', undefined)).toBeUndefined();

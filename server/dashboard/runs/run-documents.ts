@@ -19,6 +19,8 @@ export interface StoredRow extends RunRow {
   readonly names: readonly string[];
   /** The same for runs with the same steps. */
   readonly likeness: string;
+  /** When the report arrived, in milliseconds since 1970. A grouped run has none. */
+  readonly receivedAt?: number;
   /** Of a grouped run: what each process counted. */
   readonly parts?: Readonly<Record<string, RunPart>>;
 }
@@ -78,6 +80,7 @@ export function rowOf(report: RunReport, { namespace, identity }: Sender, now: n
     savedMs: savedBy(steps),
     bytesUp,
     bytesDown,
+    receivedAt: now,
     names: names.slice(0, MAX_NAMES),
     likeness: hash('sha256', JSON.stringify(names.toSorted())).slice(0, 16),
   };

@@ -70,7 +70,8 @@ function isWanted(row: StoredRow, query: RunsQuery): boolean {
   );
 }
 
-export function publicRow({ names: _names, likeness: _likeness, parts: _parts, ...row }: StoredRow): RunRow {
+export function publicRow(stored: StoredRow): RunRow {
+  const { names: _names, likeness: _likeness, receivedAt: _receivedAt, parts: _parts, ...row } = stored;
   return row;
 }
 
@@ -106,9 +107,9 @@ export async function showRun(
   id: string,
   isStored: (key: string) => Promise<boolean>,
 ): Promise<Run> {
-  const document = isHistoryId(id) ? await history.get('run', id, readable) : undefined;
-  const row = document && contentOf<StoredRow>(document);
-  if (!row) throw new AssayError('ASSAY_NOT_FOUND', 'there is no run with this id, or it is too old');
+  const { document, row } = (await firstWith(history, readable, id)) ?? {};
+  if (!document || !row)
+    throw new AssayError('ASSAY_NOT_FOUND', 'there is no run with this id, or it is too old');
   const kept = await history.get('run-details', id, [document.namespace]);
   const details = (kept && contentOf<StoredDetails>(kept)) ?? { warnings: [], steps: [] };
   const { steps, ...rest } = details;
@@ -122,6 +123,24 @@ export async function showRun(
     ...(previous && { previous: { id: previous.id, elapsedMs: previous.elapsedMs } }),
     lookups: await lookupsOf(history, document),
   };
+}
+
+/**
+ * A client chooses the id of its run, so runs of several namespaces may have one. It means the first that the server
+ * received: nobody knows the id of a run before that.
+ */
+async function firstWith(
+  history: History,
+  readable: NamespaceRange,
+  id: string,
+): Promise<{ readonly document: HistoryDocument; readonly row: StoredRow } | undefined> {
+  const documents = isHistoryId(id) ? await history.all('run', id, readable) : [];
+  return documents
+    .flatMap((document) => {
+      const row = contentOf<StoredRow>(document);
+      return row ? { document, row } : [];
+    })
+    .toSorted((a, b) => (a.row.receivedAt ?? 0) - (b.row.receivedAt ?? 0))[0];
 }
 
 async function lookupsOf(history: History, { namespace, id }: HistoryDocument): Promise<Run['lookups']> {

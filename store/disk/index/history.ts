@@ -69,12 +69,16 @@ export class DiskHistory implements History {
   }
 
   async get(kind: string, id: string, namespaces: NamespaceRange): Promise<HistoryDocument | undefined> {
+    return (await this.all(kind, id, namespaces))[0];
+  }
+
+  async all(kind: string, id: string, namespaces: NamespaceRange): Promise<HistoryDocument[]> {
     this.#tables.refresh();
     const listed = listedIn(namespaces) ?? this.#namespacesOf(kind, id);
     const found = listed
       .filter((namespace) => isInRange(namespace, namespaces))
       .flatMap((namespace) => this.#read(kind, { id, namespace }) ?? []);
-    return found.sort(compareDocuments)[0];
+    return found.sort(compareDocuments);
   }
 
   /** Those that have a document of this kind with this id. */

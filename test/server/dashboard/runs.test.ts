@@ -45,6 +45,24 @@ async function served(options: TestServerOptions = {}) {
 const idsOf = ({ runs }: Runs) => runs.map(({ id }) => id);
 
 describe('a reported run', () => {
+  test.each([
+    ['later', 1000],
+    ['earlier', -100_000],
+  ])('keeps its page when another namespace reports its id with a time that is %s', async (_how, byMs) => {
+    const { keep, get } = await served();
+    const main = reportOf([step('of-main')]);
+    await keep(MAIN, main);
+    const startedAt = new Date(Date.parse(main.startedAt) + byMs).toISOString();
+    await keep(OTHER, reportOf([step('forged')], { id: main.id, startedAt }));
+    await keep(PULL, reportOf([step('forged')], { id: main.id, startedAt }));
+    for (const who of [ROOT, READER, PULL]) {
+      const { namespace, stepList } = await get<Run>(who, `runs/${main.id}`);
+      expect([namespace, stepList.map((one) => one.step)]).toEqual(['acme/app/main', ['of-main']]);
+    }
+    const own = await get<Run>(OTHER, `runs/${main.id}`);
+    expect([own.namespace, JSON.stringify(own).includes('receivedAt')]).toEqual(['rival/app/main', false]);
+  });
+
   test('is shown with its totals, its steps and its critical path', async () => {
     const { server, keep, get } = await served();
     const report = reportOf(

@@ -5,12 +5,18 @@ import { slots } from './path-sets.ts';
 import type { States } from './states.ts';
 import type { PathSetStorage } from './storage.ts';
 
+/** The name of the fact, which is the cause of the miss, and what is said about it. */
+export interface FactDifference {
+  readonly name: string;
+  readonly text: string;
+}
+
 /** For the path sets that are stored for a key. Undefined if there is none, or no difference. */
 export async function firstDifference(
   key: Hash,
   storage: PathSetStorage,
   states: States,
-): Promise<string | undefined> {
+): Promise<FactDifference | undefined> {
   const sets: PathSet[] = [];
   for await (const { set } of slots(key, storage, states.of)) {
     if (!set) break;
@@ -24,16 +30,20 @@ export function closestDifference(
   sets: readonly PathSet[],
   states: Pick<States, 'roots' | 'shownNow'>,
   stateOf: StateOf,
-): string | undefined {
+): FactDifference | undefined {
   const differing = sets.map((set) => set.filter((seen) => stateOf(seen) !== seen.state));
   const [closest = []] = differing.sort((a, b) => a.length - b.length);
   // A note says what to do about the difference.
   const [first, ...more] = closest.toSorted((a, b) => Number(a.note === '') - Number(b.note === ''));
   if (!first) return undefined;
   const note = first.note === '' ? '' : `, ${first.note}`;
-  const name = states.roots.shown(first);
-  const what = `${listed(first, name, states) ?? `${name} ${words(first.state, stateOf(first))}`}${note}`;
-  return more.length === 0 ? what : `${what} (and ${more.length} more)`;
+  const shown = states.roots.shown(first);
+  const { name, how } = listed(first, shown, states) ?? {
+    name: shown,
+    how: words(first.state, stateOf(first)),
+  };
+  const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
+  return { name, text: `${name} ${how}${note}${others}` };
 }
 
 /** The first name of a folder that came, went or became something else. */
@@ -41,15 +51,15 @@ function listed(
   seen: ObservedPath,
   folder: string,
   { shownNow }: Pick<States, 'shownNow'>,
-): string | undefined {
+): { readonly name: string; readonly how: string } | undefined {
   const now = seen.shown.length > 0 ? shownNow(seen) : undefined;
   if (!now) return undefined;
   const [before, after] = [byName(seen.shown), byName(now)];
   for (const [name, type] of [...after, ...before]) {
     if (before.get(name) === after.get(name)) continue;
     const path = folder === '.' ? name : `${folder}/${name}`;
-    if (!before.has(name)) return `${path} was not there before`;
-    return after.has(name) ? `${path} is ${TYPES[type] ?? 'something else'} now` : `${path} is gone`;
+    if (!before.has(name)) return { name: path, how: 'was not there before' };
+    return { name: path, how: after.has(name) ? `is ${TYPES[type] ?? 'something else'} now` : 'is gone' };
   }
   return undefined;
 }

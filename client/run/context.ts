@@ -2,6 +2,7 @@
 import type { Variables } from '../action/environment.ts';
 import type { HitSample } from '../check-hits/hit-sample.ts';
 import type { Ownership } from '../outputs/output-lock.ts';
+import type { FactDifference } from '../path-sets/difference.ts';
 import type { ScratchPool } from '../process/scratch-pool.ts';
 import type { Report } from '../terminal/events.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
@@ -38,7 +39,7 @@ export interface RunContext {
   readonly signal?: AbortSignal | undefined;
   now(): number;
   /** Called if the remote has results of this key for other facts. `why`: which fact differs. */
-  onFactsDiffer?(why: () => string | undefined): void;
+  onFactsDiffer?(why: () => FactDifference | undefined): void;
   /** Called if the local store has a result that this run does not accept. */
   onRefused?(why: string): void;
   /** Called as soon as the action has its key. */

@@ -9,7 +9,7 @@ import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { type HistoryEntry, stepOf } from '../history/history.ts';
 import { areSimilar } from '../history/similar-actions.ts';
-import { firstDifference } from '../path-sets/difference.ts';
+import { type FactDifference, firstDifference } from '../path-sets/difference.ts';
 import { States } from '../path-sets/states.ts';
 import { localPathSets } from '../path-sets/storage.ts';
 import type { RunContext } from './context.ts';
@@ -55,7 +55,7 @@ export async function explain(
     return { reason: `refused: ${refusal}`, cause: { kind: 'refused' }, differences: [] };
   const last = earlier.find((entry) => entry.key === action.key.hash);
   const differs = (last && (await differsNow(action, store, cache.digests))) ?? factsDiffer?.();
-  if (differs !== undefined) return { reason: differs, cause: factIn(differs), differences: [] };
+  if (differs) return { reason: differs.text, cause: { kind: 'fact', name: differs.name }, differences: [] };
   if (earlier.length === 0) return NO_EARLIER_RUN;
   if (!last) return explainMiss(action, earlier, blobs);
   const cause = { kind: last.exitCode ? 'failed-before' : 'not-kept' } as const;
@@ -73,12 +73,6 @@ function withMessages(action: KeyedAction, blobs: BlobReader): BlobReader {
   };
 }
 
-/** The sentence begins with what differs. */
-function factIn(sentence: string): MissCause {
-  const [name = ''] = sentence.split(/ (?=changed|differs|was|is|has|exists|appeared)/, 1);
-  return { kind: 'fact', name };
-}
-
 /** The same action ran before, and none of its results is usable. */
 function whyNothingStored({ exitCode, notKept }: HistoryEntry, { hermetic }: RunRequest): string {
   if (exitCode) return `it failed before: ${notKept ?? `it ended with ${exitCode}`}`;
@@ -92,7 +86,7 @@ async function differsNow(
   action: KeyedAction,
   store: Store,
   digests: FileDigests,
-): Promise<string | undefined> {
+): Promise<FactDifference | undefined> {
   try {
     return await firstDifference(action.key.hash, localPathSets(store), new States(action, digests));
   } catch {

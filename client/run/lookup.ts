@@ -18,7 +18,7 @@ import type { Blobs, Store } from '../../store/store.ts';
 import type { RunRequest } from '../action/request.ts';
 import { RUN } from '../limits.ts';
 import { type Output, outputsNamedBy, whyUnfit } from '../outputs/outputs.ts';
-import { closestDifference } from '../path-sets/difference.ts';
+import { closestDifference, type FactDifference } from '../path-sets/difference.ts';
 import { countFacts } from '../path-sets/fact-counts.ts';
 import { ForeignStates } from '../path-sets/foreign-states.ts';
 import { addPathSet, type Candidate, candidates, remoteCandidates } from '../path-sets/path-sets.ts';
@@ -110,7 +110,7 @@ function differenceNow(
   sets: readonly PathSet[],
   states: States,
   { of: stateOf }: ForeignStates,
-): string | undefined {
+): FactDifference | undefined {
   try {
     return closestDifference(sets, states, stateOf);
   } catch {

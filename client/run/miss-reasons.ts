@@ -1,13 +1,14 @@
 // Collects the reasons of a miss from the events of a run: why a found result was refused, why the results of
 // the remote are for other facts, why the new one was not published. The history keeps the last for the next
 // miss.
+import type { FactDifference } from '../path-sets/difference.ts';
 import type { RunContext } from './context.ts';
 
 export class MissReasons {
   /** Why a found result was not used. */
   refusal: string | undefined;
   /** Which fact of the remote's results differs here. */
-  factsDiffer: (() => string | undefined) | undefined;
+  factsDiffer: (() => FactDifference | undefined) | undefined;
   notKept: string | undefined;
 
   /** The same context; its events pass through here. */

@@ -143,6 +143,27 @@ test('the reason of a miss names a variable and not its values', async () => {
   });
 });
 
+test.each(['src/my island.txt', 'src/it was changed.txt', 'src/has no end'])(
+  'a miss because of the undeclared %s is blamed on it, also by a machine without history',
+  async (path) => {
+    const server = await served();
+    shop.write(path, 'one');
+    const steps = { read: { command: `cat '${path}' > out.txt`, inputs: ['in.txt'], outputs: ['out.txt'] } };
+    shop.write('assay.json', JSON.stringify({ steps }));
+    await runSteps(shop, ['read'], { env: environment(server.url) });
+    shop.write(path, 'two');
+    const here = await runSteps(shop, ['read', '--no-report'], { env: environment(server.url) });
+    expect(here.ends.read?.cause).toEqual({ kind: 'fact', name: path });
+    shop.write(path, 'three');
+    const elsewhere = { ...environment(server.url), ASSAY_STORE: `${shop.folder}/other` };
+    const there = await runSteps(shop, ['read'], { env: elsewhere });
+    expect(there.ends.read?.cause).toEqual({ kind: 'fact', name: path });
+    const { causes } = await get<Misses>(server, 'misses');
+    const { cause, text } = causes.find((one) => one.cause.kind === 'fact') ?? {};
+    expect([cause, text]).toEqual([{ kind: 'fact', name: path }, `${path} differs on this machine`]);
+  },
+);
+
 describe('a run of one command', () => {
   const command = [
     '--input',

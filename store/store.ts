@@ -211,6 +211,8 @@ export interface LabelRecords {
   namespaces(): Promise<Namespace[]>;
   /** Only if `replacing`, as `get` returned it, is still stored. False if another writer was first. */
   put(address: LabelAddress, key: Hash, replacing: Labelled | undefined): Promise<boolean>;
+  /** Only if it still has this key. False if it has changed or is gone. */
+  remove(address: LabelAddress, key: Hash): Promise<boolean>;
 }
 
 /** `gone`: another process removed or replaced the blob meanwhile. */
@@ -279,6 +281,8 @@ export interface Review {
    * more. False if it has changed or is gone.
    */
   remove(seen: ReviewedResult): Promise<boolean>;
+  /** Removes a label whose result is not stored. False if the label or its result has come or gone meanwhile. */
+  removeDeadLabel(seen: LabelAddress & Labelled): Promise<boolean>;
   /** Each key that has a result and a rival. */
   divergences(): AsyncIterable<Divergence>;
 }

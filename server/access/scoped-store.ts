@@ -6,6 +6,7 @@
 // - Its blobs are those of the tenant, which is the first part of the namespace.
 // - Without a right to blobs or results it gives none. Which of reading and writing a route needs, the route
 //   says itself before it acts (Exchange.authorize): a route that writes also has to read what it wrote.
+import type { Hash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import {
   ancestorsOf,
@@ -16,7 +17,7 @@ import {
   type NamespaceRange,
   namespaceBelow,
 } from '../../core/namespace.ts';
-import { labelEntry, resultEntry, type WriteLog } from '../../store/log/write-log.ts';
+import { labelEntry, pathSetEntry, resultEntry, type WriteLog } from '../../store/log/write-log.ts';
 import type {
   Blobs,
   LabelAddress,
@@ -57,8 +58,8 @@ export class ScopedStore {
   readonly #log: WriteLog | undefined;
 
   /**
-   * `narrowedTo`: what the request wants to read of what its identity may read. `log` gets each result and
-   * label that is written.
+   * `narrowedTo`: what the request wants to read of what its identity may read. `log` gets each result, label
+   * and path set that is written.
    */
   constructor(
     whole: Store,
@@ -167,6 +168,11 @@ export class ScopedStore {
 
   #update(address: ResultAddress, change: ResultChange): Promise<void> {
     return this.#store.results.update(this.own(address), change, this.#writer());
+  }
+
+  /** For the write log: a path set was added to the list at this address. */
+  notePathSet(address: ResultAddress, set: Hash): void {
+    this.#log?.add(pathSetEntry(this.own(address), set, this.#writer()));
   }
 
   get labels(): Labels {

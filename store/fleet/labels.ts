@@ -38,6 +38,11 @@ const REPLACE: Statement = {
     WHERE namespace = $1 AND label = $2 AND key = $4 RETURNING number`,
 };
 
+const REMOVE: Statement = {
+  name: 'label remove',
+  text: 'DELETE FROM assay.label WHERE namespace = $1 AND label = $2 AND key = $3 RETURNING number',
+};
+
 export class FleetLabels implements LabelRecords {
   readonly #database: Database;
 
@@ -82,6 +87,11 @@ export class FleetLabels implements LabelRecords {
       ? await this.#database.query(REPLACE, [...values, Buffer.from(replacing.key, 'hex')])
       : await this.#database.query(ADD, values);
     return rows.length > 0;
+  }
+
+  async remove({ namespace, label }: LabelAddress, key: Hash): Promise<boolean> {
+    const values = [namespace, Buffer.from(label), Buffer.from(key, 'hex')];
+    return (await this.#database.query(REMOVE, values)).length > 0;
   }
 }
 

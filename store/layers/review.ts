@@ -44,6 +44,8 @@ export function reviewOf(records: ResultRecords, labelRecords: LabelRecords): Re
     results,
     remove: ({ address, result, isRival }) =>
       records.remove(isRival ? rivalAddress(address) : address, result),
+    removeDeadLabel: async ({ namespace, label, key }) =>
+      !(await records.get({ namespace, key })) && labelRecords.remove({ namespace, label }, key),
     divergences,
   };
 }

@@ -1,4 +1,4 @@
-// The write log: one JSON line for each result and label that a client has written, and for each `forget`.
+// The write log: one JSON line for each result, label and path set that a client has written, and for each `forget`.
 // Guarantees:
 // - It never delays and never fails a request. What can't be written is counted, reported at most once a
 //   minute, and noted in the log when it can be written again.
@@ -7,13 +7,14 @@
 // A process that is killed loses the lines of the last STORE.logDelayMs. The store keeps the writer of each
 // result itself.
 import { hash } from 'node:crypto';
+import type { Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
 import type { LabelAddress, ResultAddress, ResultOutcome, Writer } from '../store.ts';
 import { LogFiles, logFolder } from './log-files.ts';
 
 export interface LogEntry {
-  readonly what: 'result' | 'label' | 'forget';
+  readonly what: 'result' | 'label' | 'path-set' | 'forget';
   readonly at: string;
   /** The name of the identity. */
   readonly identity: string;
@@ -131,6 +132,11 @@ export function labelEntry(
   writer: Writer,
 ): LogEntry {
   return { ...byWriter('label', writer), namespace, key, outcome, label };
+}
+
+/** `address`: of the list of the action's path sets. */
+export function pathSetEntry({ namespace, key }: ResultAddress, set: Hash, writer: Writer): LogEntry {
+  return { ...byWriter('path-set', writer), namespace, key, set };
 }
 
 /** `selected` is what was asked for, and `removed` how many results and rivals it was. */

@@ -110,5 +110,8 @@ function memoryLabels(): LabelRecords {
       kept.set(name, { label: address.label, key });
       return true;
     },
+    async remove(address, key) {
+      return kept.get(nameOf(address))?.key === key && kept.delete(nameOf(address));
+    },
   };
 }

@@ -4,9 +4,10 @@
 // - A result that was written after the work began stays, so that a rebuild can begin at once. Another result
 //   is removed only if it is still the one that was seen.
 // - It can be stopped anywhere and run again: each removal stands for itself.
-// The rival of a result is a result, too, with its own writer. A label stays: it leads to a hit or is not found.
+// The rival of a result is a result, too, with its own writer. Labels whose result is gone are removed at the end, also
+// those of an earlier run that was stopped.
 import { concurrently } from '../../core/concurrently.ts';
-import type { Namespace } from '../../core/namespace.ts';
+import { DEFAULT_NAMESPACE, isAtOrBelow, type Namespace } from '../../core/namespace.ts';
 import { STORE } from '../limits.ts';
 import type { Review, ReviewedResult } from '../store.ts';
 import { type Selection, selector } from './selection.ts';
@@ -41,6 +42,8 @@ export interface ForgetReport extends ForgetProgress {
   readonly dryRun: boolean;
   /** How many of `matched` are rivals: second results, which clients do not get. */
   readonly rivals: number;
+  /** Labels that were removed because their result is gone. */
+  readonly labels: number;
   /** Others wrote them again, or removed them, at the same time. */
   readonly changed: number;
   /** The largest first. Results without a recorded writer have the name "". */
@@ -64,7 +67,7 @@ export async function forget(review: Review, options: ForgetOptions): Promise<Fo
   /** A time in the future is that of a wrong clock. */
   const isNewer = ({ result: { writer } }: ReviewedResult) =>
     writer !== undefined && writer.at > began && writer.at <= now();
-  const count = { examined: 0, matched: 0, removed: 0, rivals: 0, changed: 0 };
+  const count = { examined: 0, matched: 0, removed: 0, labels: 0, rivals: 0, changed: 0 };
   const groups = { namespaces: new Groups(), writers: new Groups(), protocols: new Groups() };
   const keys: ForgottenKey[] = [];
 
@@ -88,6 +91,15 @@ export async function forget(review: Review, options: ForgetOptions): Promise<Fo
     onProgress?.(count);
   }
 
+  async function removeDeadLabels(): Promise<void> {
+    const { namespace: within = DEFAULT_NAMESPACE } = selection;
+    for await (const label of review.labels()) {
+      signal?.throwIfAborted();
+      if (!isAllowed(label.namespace) || !isAtOrBelow(label.namespace, within)) continue;
+      if (await review.removeDeadLabel(label)) count.labels++;
+    }
+  }
+
   onProgress?.(count);
   const isSelected = await selector(selection, review);
   let batch: ReviewedResult[] = [];
@@ -106,6 +118,7 @@ export async function forget(review: Review, options: ForgetOptions): Promise<Fo
     }
   }
   await removeAll(batch);
+  if (remove) await removeDeadLabels();
   return {
     dryRun: !remove,
     ...count,

@@ -55,6 +55,21 @@ export function describeReview(backend: Backend): void {
       expect((await all()).map(named).sort()).toEqual(expected.sort());
     });
 
+    test('removes a label whose result is gone, and no other', async () => {
+      const { namespace, key } = addressOf('key', acme);
+      await store.results.put({ namespace, key }, result(0));
+      for (const label of ['a', 'b']) await store.labels.put({ namespace, label }, key);
+      const labels = () => Array.fromAsync(review().labels());
+      const [first, second] = await labels();
+      if (!first || !second) throw new Error('the labels are not listed');
+      expect(await review().removeDeadLabel(first)).toBe(false);
+      for (const seen of await all()) await review().remove(seen);
+      expect(await review().removeDeadLabel({ ...first, key: addressOf('other').key })).toBe(false);
+      expect(await review().removeDeadLabel(first)).toBe(true);
+      expect(await review().removeDeadLabel(first)).toBe(false);
+      expect((await labels()).map(({ label }) => label)).toEqual([second.label]);
+    });
+
     test('lists the rival of a result with the address of the first, and its own writer', async () => {
       for (const namespace of NAMESPACES) {
         const address = addressOf('key', namespace);

@@ -149,12 +149,16 @@ export async function addPathSet(
   const paths = decodePathSet(await bytesOf(blob));
   const { hash: result } = resultKey(key, paths, ({ state }) => state);
   const entry = { id: pathSetId(paths), set: { hash: set, size: blob.size }, result };
+  const address = listAddress(namespace, key);
+  let isAdded = false;
   await lifecycle.whileWriting(() =>
-    store.results.update(listAddress(namespace, key), (record) => {
+    store.results.update(address, (record) => {
       const entries = withFirst(decodeList(record), entry, PATH_SETS.maxListed);
+      isAdded = entries !== undefined;
       return entries && encodeList(entries);
     }),
   );
+  if (isAdded) store.notePathSet(address, set);
 }
 
 type Candidates = Pick<FindResultRequest, 'candidates' | 'inlinedBytes' | 'afterPrediction'>;

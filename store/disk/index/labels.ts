@@ -83,6 +83,19 @@ export class DiskLabels implements LabelRecords {
     }
   }
 
+  async remove(address: LabelAddress, key: Hash): Promise<boolean> {
+    this.#tables.refresh();
+    const current = this.#find(address);
+    if (current?.key !== key) return false;
+    const labelKey = labelKeyOf(address);
+    return this.#tables.commit(() =>
+      this.#table.ifVersion(labelKey, current.number, () => {
+        this.#table.remove(labelKey);
+        this.#order.remove(address, current.number);
+      }),
+    );
+  }
+
   #lastNumber(): number | undefined {
     return peek(this.#table, COUNTER) && getLastVersion();
   }

@@ -1,6 +1,7 @@
 // What the write log of a server says about requests of every kind: who, where, under which key, how it ended.
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
+import { encodePathSet } from '../../../core/path-set.ts';
 import type { LogEntry } from '../../../store/log/write-log.ts';
 import { GrpcClient } from '../../rig/grpc.ts';
 import { contentOf, resultWith } from '../../store/content.ts';
@@ -44,6 +45,27 @@ test('each result is logged with its writer, its namespace and how it ended', as
       result: digestOf(body).hash,
     })),
   );
+});
+
+test('each path set that is added is logged, once', async () => {
+  const { entries, send } = await loggedServer();
+  const path = { names: false, state: 'file 0', left: '', without: [], lens: '', shown: [], note: '' };
+  const set = Buffer.from(encodePathSet([{ root: 'workspace', path: 'src/a', ...path }]));
+  const { hash } = digestOf(set);
+  await send(PULL, `/cas/${hash}`, set);
+  for (const who of [PULL, PULL, READER]) await send(who, `/path-sets/v1/team/${KEY}?set=${hash}`);
+  expect(entries).toEqual([
+    {
+      at: expect.any(String),
+      what: 'path-set',
+      identity: 'pull',
+      from: '127.0.0.1',
+      protocol: 'path-sets',
+      namespace: '~path-sets/acme/app/pr/1/=/team',
+      key: KEY,
+      set: hash,
+    },
+  ]);
 });
 
 test('gRPC, other protocols, replaced content and labels are logged', async () => {

@@ -141,6 +141,7 @@ test('a dry run counts by namespace, writer and protocol, and removes nothing', 
     examined: 4,
     matched: 4,
     removed: 0,
+    labels: 0,
     rivals: 0,
     changed: 0,
     namespaces: [
@@ -238,6 +239,27 @@ test('a label of a forgotten result is not found, and leads to the next result o
   await put('b', main, by('good'));
   expect(await store.labels.put({ namespace: main, label: 'deps-1' }, addressOf('b').key)).toBe('stored');
   expect(await store.labels.newest(main, ['deps-'])).toMatchObject({ key: addressOf('b').key });
+});
+
+test('leaves no label that points nowhere, and every label of others', async () => {
+  const other = parseNamespace('rival');
+  for (const namespace of [main, pull, other]) {
+    await put('a', namespace);
+    await put('b', namespace, by('good'));
+    await store.labels.put({ namespace, label: 'deps-1' }, addressOf('a').key);
+    await store.labels.put({ namespace, label: 'deps-2' }, addressOf('b').key);
+  }
+  await put('b', main, by('ci'), 1);
+  const isAllowed = (namespace: string) => namespace.startsWith('acme/');
+  const labels = async () =>
+    (await Array.fromAsync(review.labels())).map(({ namespace, label }) => `${namespace} ${label}`).sort();
+  await forgetAll({ writer: 'ci', namespace: 'acme' }, { isAllowed, remove: false });
+  expect(await labels()).toHaveLength(6);
+  expect(await forgetAll({ writer: 'ci', namespace: 'acme' }, { isAllowed })).toMatchObject({
+    removed: 3,
+    labels: 2,
+  });
+  expect(await labels()).toEqual([`${main} deps-2`, `${pull} deps-2`, 'rival deps-1', 'rival deps-2']);
 });
 
 test('the work can be stopped, and run again', async () => {

@@ -3,7 +3,7 @@ import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts
 import { differences } from '../../store/actions/difference.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { describe } from '../run/explain.ts';
-import { SyncStream } from '../terminal/sync-stream.ts';
+import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { resolveKey } from './resolve-step-arg.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
@@ -26,7 +26,7 @@ export const diffCommand: CommandModule = {
     const folder = storeFolder(parsed.text('store'), process.env);
     const keys = { before: await resolveKey(before, folder), after: await resolveKey(after, folder) };
     const found = await withStore(folder, ({ blobs }) => differences(keys.before, keys.after, blobs));
-    const lines = found.map((difference) => `${describe(difference)}\n`).join('');
+    const lines = found.map((difference) => `${inOneLine(describe(difference))}\n`).join('');
     new SyncStream(1).write(
       parsed.given('json') ? `${JSON.stringify({ ...keys, differences: found })}\n` : lines,
     );

@@ -4,7 +4,7 @@ import { type Difference, differences } from '../../store/actions/difference.ts'
 import type { HistoryEntry } from '../history/history.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { describe } from '../run/explain.ts';
-import { SyncStream } from '../terminal/sync-stream.ts';
+import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { resolveEntry } from './resolve-step-arg.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
@@ -61,5 +61,5 @@ function text(entry: HistoryEntry, found: readonly Difference[]): string {
       ...found.map((difference) => `  ${describe(difference)}`),
     );
   }
-  return `${lines.join('\n')}\n`;
+  return `${lines.map(inOneLine).join('\n')}\n`;
 }

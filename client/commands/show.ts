@@ -12,7 +12,7 @@ import {
 } from '../history/action-details.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { duration } from '../run/reporter.ts';
-import { SyncStream } from '../terminal/sync-stream.ts';
+import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { resolveKey } from './resolve-step-arg.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
@@ -53,7 +53,7 @@ function text(shown: ActionDetails): string {
     ...files('inputs', shown.inputs),
     ...(shown.result ? resultLines(shown.result) : ['', 'no result is stored']),
   ];
-  return `${lines.join('\n')}\n`;
+  return `${lines.map(inOneLine).join('\n')}\n`;
 }
 
 function resultLines(result: ResultDetails): string[] {

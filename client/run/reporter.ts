@@ -87,11 +87,11 @@ export class Reporter {
         return `${this.#colour(checked === 'same' ? 'green' : 'red', 'hit')} (${where})${checkedText(checked)} ${name}, ran ${duration(commandMs)}`;
       return `${this.#colour('green', 'hit')} (${where}${proofMark(status)}) ${name}, ${outputsText(summary)}${savedText(commandMs - elapsedMs)}`;
     }
-    return `${this.#colour('yellow', 'miss')} ${name}: ${reason}; ran ${duration(commandMs)}, ${this.#publicationText(summary)}`;
+    return `${this.#colour('yellow', 'miss')} ${name}: ${inOneLine(reason)}; ran ${duration(commandMs)}, ${this.#publicationText(summary)}`;
   }
 
   #publicationText({ published, shared, status }: RunSummary): string {
-    if (!published) return `not published${this.#notPublished ? `: ${this.#notPublished}` : ''}`;
+    if (!published) return `not published${this.#notPublished ? `: ${inOneLine(this.#notPublished)}` : ''}`;
     const where = shared ? 'local, remote' : 'local';
     return `published (${where})${proofMark(status)}`;
   }
@@ -116,7 +116,7 @@ export class Reporter {
   #say(text: string): void {
     this.#clearProgress();
     if (this.#screen.isMidLine) this.#screen.write('\n');
-    this.#screen.write(ownLine(text, this.#screen));
+    this.#screen.write(ownLine(inOneLine(text), this.#screen));
   }
 
   #progress({ direction, done, of, bytes }: RunEvent & { type: 'transfer' }): void {

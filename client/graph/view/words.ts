@@ -2,6 +2,7 @@
 
 import { checkedText, duration, proofMark, sampleText, savedText } from '../../run/reporter.ts';
 import type { Colour } from '../../terminal/colour.ts';
+import { inOneLine } from '../../terminal/sync-stream.ts';
 import type { GraphSummary, StepEnd } from './events.ts';
 
 /** How many reasons, steps per reason, and slow steps the summary names. */
@@ -16,7 +17,8 @@ export function stepLine(end: StepEnd, colour: Colour, withKey: boolean): string
 }
 
 function outcomeText(end: StepEnd, colour: Colour, key: string): string {
-  const { outcome, reason, commandMs, elapsedMs } = end;
+  const { outcome, commandMs, elapsedMs } = end;
+  const reason = inOneLine(end.reason);
   switch (outcome) {
     case 'hit-local':
     case 'hit-remote': {
@@ -42,8 +44,9 @@ function checkedHit(end: StepEnd, kind: string, colour: Colour, key: string): st
   return `${colour(tone, `hit (${kind})${checkedText(checked)}`)}${key}, ran ${duration(commandMs)}`;
 }
 
-function failureText({ key, reason, commandMs, ...end }: StepEnd, colour: Colour, shownKey: string): string {
-  if (key === undefined) return `${colour('red', 'failed')}: ${reason}${end.wayOut ? `. ${end.wayOut}` : ''}`;
+function failureText({ key, commandMs, ...end }: StepEnd, colour: Colour, shownKey: string): string {
+  if (key === undefined)
+    return `${colour('red', 'failed')}: ${inOneLine(end.reason)}${end.wayOut ? `. ${end.wayOut}` : ''}`;
   if (end.notHermetic) return `${colour('red', 'failed')}${shownKey}: ${NOT_HERMETIC_TEXT}`;
   if (end.checked === 'different')
     return `${colour('red', `failed with ${end.exitCode}`)}${shownKey}: ${STALE_TEXT}`;
@@ -58,7 +61,7 @@ const STALE_TEXT = 'a stale hit: the command makes something else than the store
 
 /** One line for an annotation or a table cell. */
 export function failureReason({ key, reason, exitCode, notHermetic, replayed, checked }: StepEnd): string {
-  if (key === undefined) return reason;
+  if (key === undefined) return inOneLine(reason);
   if (notHermetic) return NOT_HERMETIC_TEXT;
   if (checked === 'different') return STALE_TEXT;
   return `ended with ${exitCode}${replayed ? ', as it did before (stored)' : ''}`;
@@ -111,7 +114,7 @@ function reasonLines(misses: readonly StepEnd[]): string[] {
   return [...Map.groupBy(misses, ({ reason }) => reason)].map(([reason, ends]) => {
     const named = ends.slice(0, MOST_NAMED).map(({ step }) => step);
     const more = ends.length > named.length ? ` and ${ends.length - named.length} more` : '';
-    return `    ${reason}: ${named.join(', ')}${more}`;
+    return `    ${inOneLine(reason)}: ${named.join(', ')}${more}`;
   });
 }
 

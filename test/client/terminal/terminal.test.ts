@@ -1,6 +1,9 @@
 // Colour only on a terminal that supports it, in all three forms of Assay, and none in a pipe.
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer, request as httpRequest } from 'node:http';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { RUNTIME_FORMS, type RunOptions, Workshop } from '../../rig/assay.ts';
+import { testServer } from '../../server/rig.ts';
 
 /** `script` gives the command a terminal and copies its output to standard output. */
 const ON_TERMINAL = ['sh', '-c', 'exec script -qec "$*" /dev/null', 'sh'];
@@ -89,4 +92,48 @@ test('in a pipe, each message of a run is one line', async () => {
   const lines = stderr.trimEnd().split('\n');
   expect(lines.filter((line) => !line.startsWith('assay: '))).toEqual([]);
   expect(lines.some((line) => line.length > 100)).toBe(true);
+});
+
+describe('text from outside', () => {
+  const CONTROL = /(?!\n)\p{Cc}/u;
+  const PATH = 'a\nFORGED b';
+
+  test('a server’s header moves no cursor', async () => {
+    const server = await testServer();
+    const proxy = createServer((request, response) => {
+      const { method, url = '', headers } = request;
+      const onward = httpRequest(server.url + url, { method, headers }, (answer) => {
+        const namespace = { 'assay-namespace': '\x9b2J\x9b31mteam' };
+        response.writeHead(answer.statusCode ?? 500, { ...answer.headers, ...namespace });
+        answer.pipe(response);
+      });
+      request.pipe(onward);
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void proxy.close());
+    await once(proxy, 'listening');
+    const env = { ASSAY_REMOTE: `http://127.0.0.1:${Object(proxy.address()).port}` };
+    const step = ['-v', '--output', 'out', '--', 'sh', '-c', 'echo 1 > out'];
+    await shop.assay(['run', ...step], { env });
+    const second = await shop.assay(['run', ...step], {
+      env: { ...env, ASSAY_STORE: `${shop.folder}/other` },
+    });
+    expect(second.stderr).toContain('found in ');
+    expect(second.stderr).not.toMatch(CONTROL);
+  });
+
+  test('a line break in the path of an output or an input starts no line', async () => {
+    const said: string[] = [];
+    const run = async () => {
+      const flags = ['--input', 'a*', '--output', `out ${PATH}`, '--', 'sh', '-c', `echo 1 > 'out ${PATH}'`];
+      const { stdout, stderr } = await shop.assay(['run', ...flags]);
+      said.push(stdout, stderr);
+    };
+    shop.write(PATH, 'one');
+    await run();
+    shop.write(PATH, 'two');
+    await run();
+    for (const command of ['show', 'explain']) said.push((await shop.assay([command])).stdout);
+    expect(said.join()).toContain('FORGED');
+    expect(said.join()).not.toMatch(/^FORGED/m);
+  });
 });

@@ -1,14 +1,21 @@
-// Stops a server: it accepts no new work, drains connections for a limited time, and then cuts the rest.
+// Stops a server: it accepts no new work, drains connections for a limited time, and then cuts the rest. A server of
+// a fleet first says at /readyz that it leaves, while it goes on working, so that no client is sent to a closed port.
 // Guarantee: stop() waits for writes to the store, at most SERVER.discardMs after the last connection is
 // closed.
-
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Port } from './connection/port.ts';
 import type { ServerLimits } from './limits.ts';
 
 export class Lifecycle {
   #writes = 0;
+  #isLeaving = false;
   #isStopping = false;
   #onLastWrite: () => void = () => {};
+
+  /** A load balancer must send no more requests here. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
 
   get isStopping(): boolean {
     return this.#isStopping;
@@ -25,7 +32,10 @@ export class Lifecycle {
     }
   }
 
-  async stop(port: Port, limits: ServerLimits): Promise<void> {
+  /** `noticeMs`: how long /readyz is red before the port closes. */
+  async stop(port: Port, limits: ServerLimits, noticeMs: number): Promise<void> {
+    this.#isLeaving = true;
+    if (noticeMs > 0) await wait(noticeMs);
     this.#isStopping = true;
     await closeConnections(port, limits);
     await this.#waitForWrites(limits.discardMs);

@@ -143,6 +143,8 @@ export const SERVER = {
   /** The pause between two verifications of the whole store, and after one that failed. */
   scrubPauseMs: 24 * 60 * MINUTE,
   scrubRetryMs: 5 * MINUTE,
+  /** How long a server of a fleet is unready before it closes its port: load balancers ask every second or two. */
+  noticeMs: 5 * SECOND,
   /** How long a stop waits for transfers in flight. */
   drainMs: 10 * SECOND,
   /** How often a stop closes connections that have become idle. */

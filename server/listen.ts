@@ -130,7 +130,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     url: urlOf(listener.server, host, tls ? 'https' : 'http'),
     setTlsIdentity: (identity) => listener.setTlsIdentity(identity),
     async stop() {
-      await lifecycle.stop(listener, limits);
+      await lifecycle.stop(listener, limits, store.parts ? limits.noticeMs : 0);
       clearInterval(sweeping);
       await activity.close();
     },

@@ -159,6 +159,8 @@ export const STORE = {
   /** Statements that wait for a connection, and how long. A node that is this slow is busy with other requests. */
   indexQueue: 16_384,
   indexQueueMs: 60 * SECOND,
+  /** A statement that would wait longer than this is refused at once: its client would give up first. */
+  indexShedMs: 15 * SECOND,
   /** How often a node tries to reach a PostgreSQL, or a bucket, that is away. */
   probeMs: 500,
   /** How long, and of how many blobs and results, a node remembers that it has acknowledged them. */

@@ -23,13 +23,17 @@ export async function pages(app: FastifyInstance): Promise<void> {
     return { status: 'fault', reason };
   });
 
-  /** Asks the parts of a fleet now. A load balancer sends no requests here while one of them is away. */
+  /**
+   * Asks the parts of a fleet now. A load balancer sends no requests here while one of them is away, or once the
+   * server is told to stop.
+   */
   const ready = { config: { route: 'readyz', isPublic }, schema: { response: READY } } as const;
   app.get('/readyz', ready, async (request, reply) => {
-    const { wholeStore, readOnly } = request.exchange.server;
+    const { wholeStore, readOnly, lifecycle } = request.exchange.server;
     const parts = await wholeStore.parts?.();
     const away = Object.entries(parts ?? {}).find(([, state]) => state !== 'ok');
-    const reason = (await wholeStore.fault?.(!readOnly)) ?? away?.[1];
+    const leaving = lifecycle.isLeaving ? 'the server is stopping' : undefined;
+    const reason = leaving ?? (await wholeStore.fault?.(!readOnly)) ?? away?.[1];
     if (reason === undefined) return { status: 'ok', parts };
     reply.code(503);
     return { status: 'fault', reason, parts };

@@ -7,9 +7,11 @@
 // D3 `onLost` runs before any statement fails because the connection is lost. What a node remembers of the
 //    index is forgotten there.
 // D4 A statement waits for a connection at most STORE.indexQueueMs, and is then refused as ASSAY_OVERLOADED: a busy
-//    node must not take its own queue for a PostgreSQL that is away.
+//    node must not take its own queue for a PostgreSQL that is away. One that would wait longer than
+//    STORE.indexShedMs, by what the last statements took, is refused at once.
 // D5 A statement that failed may have been executed. Every statement can be repeated.
 // D6 A PostgreSQL counts as away until `greet` has succeeded with it, at the start and after each loss.
+// D7 `ask` has a connection of its own: the readiness of a node does not depend on how busy it is.
 //
 // Each write is one statement, so each is one transaction and one round trip.
 import type pg from 'pg';
@@ -39,14 +41,19 @@ export interface DatabaseOptions {
   /** The connection is lost: all that is remembered about the index must be forgotten. */
   readonly onLost: () => void;
   readonly answerMs?: number | undefined;
+  readonly shedMs?: number | undefined;
   readonly onAnswer?: OnAnswer | undefined;
 }
 
 export class Database implements Queries {
   readonly #options: DatabaseOptions;
-  readonly #connect: () => pg.Pool;
+  readonly #connect: (max: number) => pg.Pool;
   /** Replaced when a connection is lost: others may lead to a server that is no longer the primary. */
   #pool: pg.Pool;
+  /** One connection, for `ask`. */
+  readonly #readiness: pg.Pool;
+  /** How long a statement takes with its connection, as a moving average. */
+  #meanMs = 0;
   readonly #connections = new Semaphore({
     permits: STORE.indexConnections,
     maxWaiting: STORE.indexQueue,
@@ -61,10 +68,10 @@ export class Database implements Queries {
   static async open(options: DatabaseOptions): Promise<Database> {
     const { default: driver } = await import('pg');
     const { answerMs = STORE.indexAnswerMs } = options;
-    const connect = () =>
+    const connect = (max: number) =>
       new driver.Pool({
         connectionString: options.url,
-        max: STORE.indexConnections,
+        max,
         connectionTimeoutMillis: STORE.indexConnectMs,
         query_timeout: answerMs,
         // The server gives up first, so that a lock does not cost a connection.
@@ -91,14 +98,16 @@ export class Database implements Queries {
     return database;
   }
 
-  private constructor(connect: () => pg.Pool, options: DatabaseOptions) {
+  private constructor(connect: (max: number) => pg.Pool, options: DatabaseOptions) {
     this.#connect = connect;
     this.#options = options;
     this.#pool = this.#open();
+    this.#readiness = connect(1);
+    this.#readiness.on('error', () => {});
   }
 
   #open(): pg.Pool {
-    const pool = this.#connect();
+    const pool = this.#connect(STORE.indexConnections);
     // An idle connection was cut. Without a listener this would end the process.
     pool.on('error', () => {
       if (pool === this.#pool) this.#lost();
@@ -121,11 +130,12 @@ export class Database implements Queries {
   ): Promise<Row[]> {
     for (let attempt = 1; ; attempt++) {
       this.#refuseIfAway();
+      this.#refuseIfBusy();
       const began = performance.now();
       try {
         const { rows } = await this.#connections.run(() => {
           this.#refuseIfAway();
-          return this.#pool.query<Row>({ ...statement, values: [...values] });
+          return this.#timed(this.#pool.query<Row>({ ...statement, values: [...values] }));
         });
         this.#answered(statement, began, false);
         return rows;
@@ -136,6 +146,31 @@ export class Database implements Queries {
         throw this.#faultOf(error);
       }
     }
+  }
+
+  async #timed<T>(answer: Promise<T>): Promise<T> {
+    const began = performance.now();
+    try {
+      return await answer;
+    } finally {
+      this.#meanMs += (performance.now() - began - this.#meanMs) / STORE.indexConnections;
+    }
+  }
+
+  #refuseIfBusy(): void {
+    const { shedMs = STORE.indexShedMs } = this.#options;
+    const waitMs = (this.#connections.waiting * this.#meanMs) / STORE.indexConnections;
+    if (waitMs > shedMs)
+      throw new AssayError(
+        'ASSAY_OVERLOADED',
+        `it would wait ${Math.round(waitMs / 1000)} s for a connection to PostgreSQL`,
+      );
+  }
+
+  /** Throws unless PostgreSQL answers now, as a primary (D7). */
+  async ask(): Promise<void> {
+    this.#refuseIfAway();
+    await refuseStandby(this.#readiness);
   }
 
   /** The first word of its name is the kind: those are few. */
@@ -153,6 +188,7 @@ export class Database implements Queries {
     const detail = messageOf(error);
     if (!isOfStatement(error)) this.#lost();
     else if (NOT_MIGRATED.has(error.code)) return new AssayError('ASSAY_INDEX_VERSION', detail);
+    else if (error.code === DISK_FULL) return new AssayError('ASSAY_DISK_FULL', `PostgreSQL: ${detail}`);
     return away(detail);
   }
 
@@ -179,8 +215,7 @@ export class Database implements Queries {
   /** Throws if PostgreSQL is away, is a standby, or has tables that do not fit. */
   async #meet(): Promise<void> {
     try {
-      const { rows } = await this.#pool.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
-      if (rows[0]?.standby !== false) throw away('it is a standby');
+      await refuseStandby(this.#pool);
       await this.#options.greet({
         query: async <Row extends pg.QueryResultRow>({ text }: Statement, values: readonly unknown[] = []) =>
           (await this.#pool.query<Row>(text, [...values])).rows,
@@ -197,8 +232,13 @@ export class Database implements Queries {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#probe);
-    await this.#pool.end();
+    await Promise.all([this.#pool.end(), this.#readiness.end()]);
   }
+}
+
+async function refuseStandby(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+  if (rows[0]?.standby !== false) throw away('it is a standby');
 }
 
 /** The driver returns int8 as text. No number here is beyond 2^53. */
@@ -218,8 +258,13 @@ function hexDigits(element: string): string {
 const REPEATABLE: ReadonlySet<string> = new Set(['40P01', '40001']);
 /** No such schema, table or column. */
 const NOT_MIGRATED: ReadonlySet<string> = new Set(['3F000', '42P01', '42703']);
-/** The errors after which another connection is needed: shutdown, no access, a standby, and the like. */
-const OF_CONNECTION = /^(08|57P|53|28|3D|25006)/;
+/** Reads go on, and so do writes that need no new pages. */
+const DISK_FULL = '53100';
+/**
+ * The errors after which another connection is needed: shutdown, no access, a standby, and the like. Of class 53 that
+ * is only "too many connections": the others are about the disk and the memory that one statement needs.
+ */
+const OF_CONNECTION = /^(08|57P|53300|28|3D|25006)/;
 
 interface SqlError {
   readonly code: string;

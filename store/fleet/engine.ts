@@ -149,7 +149,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     parts: atMostOnceIn(STORE.partsMs, now, async () => {
       const [index, blobs] = await Promise.all([
         inTime(
-          clock.look().then(() => 'ok'),
+          database.ask().then(() => 'ok'),
           () => (database.isUnfit ? UNFIT_TABLES : NO_INDEX),
         ),
         inTime(

@@ -51,6 +51,10 @@ export class Semaphore {
     return this.#queue.size > 0;
   }
 
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
   /** Passes the permit to the first waiter. */
   release(): void {
     const [next] = this.#queue;

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
+import { openMemoryStore } from '../../store/open.ts';
 import { contentOf } from '../store/content.ts';
 import { pathOf, putHead, RawConnection, storeWith, testServer } from './rig.ts';
 
@@ -27,6 +28,19 @@ test('stop finishes an upload in flight, and accepts no new connection meanwhile
   expect(received).toContain('Connection: close');
   await stopped;
   expect(await server.store.blobs.get(digestOf(BYTES).hash)).toBeDefined();
+});
+
+test('a server of a fleet is unready before it closes its port, and works until then', async () => {
+  const store = { ...openMemoryStore(), parts: async () => ({ index: 'ok' }) };
+  const server = await testServer({ store, limits: { noticeMs: 400 } });
+  const readiness = async () => (await fetch(`${server.url}/readyz`)).status;
+  expect(await readiness()).toBe(200);
+  const stopped = server.stop();
+  expect(await readiness()).toBe(503);
+  const put = await fetch(`${server.url}${PATH}`, { method: 'PUT', body: BYTES });
+  expect(put.status).toBe(200);
+  await stopped;
+  await expect(readiness()).rejects.toThrow();
 });
 
 test('stop discards the whole upload if it does not finish in time', async () => {

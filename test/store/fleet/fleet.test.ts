@@ -283,6 +283,75 @@ describe('a node', () => {
     await expect.poll(put).toEqual(digestOf(bytes));
   });
 
+  test('goes on reading while PostgreSQL’s disk is full for its writes', async () => {
+    const one = await node({ memoMs: 0 });
+    const bytes = contentOf('there', SMALL);
+    await putOne(one, bytes);
+    const full = `
+      CREATE FUNCTION assay.disk_is_full() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+      CREATE TRIGGER disk_is_full BEFORE INSERT ON assay.presence EXECUTE FUNCTION assay.disk_is_full()`;
+    await database.query(full);
+    onTestFinished(async () => {
+      await database.query('DROP FUNCTION assay.disk_is_full CASCADE');
+    });
+    let isReading = true;
+    const reading = Array.from({ length: 8 }, async () => {
+      for (; isReading; ) expect((await readFrom(one, digestOf(bytes)))?.equals(bytes)).toBe(true);
+    });
+    for (let number = 0; number < 20; number++)
+      await expect(putOne(one, contentOf(`${number}`, SMALL))).rejects.toMatchObject({
+        code: 'ASSAY_DISK_FULL',
+      });
+    isReading = false;
+    await Promise.all(reading);
+    expect(one.engine.isAway().index).toBe(false);
+  });
+
+  test('is ready while 400 clients wait for a PostgreSQL that is far away', async () => {
+    const { hostname, port } = new URL(database.url);
+    const proxy = await TcpProxy.start(hostname, Number(port));
+    const index = Object.assign(new URL(database.url), {
+      hostname: '127.0.0.1',
+      port: String(proxy.port),
+    }).href;
+    const one = await node({ index, memoMs: 0 });
+    onTestFinished(() => proxy.stop());
+    await one.engine.parts();
+    proxy.link = 'slow';
+    const asked = Array.from({ length: 400 }, () => isMissing(one, contentOf('absent', SMALL)));
+    await new Promise((resolve) => setTimeout(resolve, STORE.partsMs));
+    expect(await one.engine.parts()).toEqual({ index: 'ok', blobs: 'ok' });
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([true]));
+  }, 60_000);
+
+  test('refuses at once what would wait too long for a connection', async () => {
+    const { hostname, port } = new URL(database.url);
+    const proxy = await TcpProxy.start(hostname, Number(port));
+    const url = Object.assign(new URL(database.url), {
+      hostname: '127.0.0.1',
+      port: String(proxy.port),
+    }).href;
+    onTestFinished(() => proxy.stop());
+    const slow = await Database.open({ url, greet: async () => {}, onLost() {}, shedMs: 1000 });
+    onTestFinished(() => slow.close());
+    proxy.link = 'slow';
+    const ask = () => slow.query({ name: 'ask', text: 'SELECT' });
+    await Promise.all(Array.from({ length: STORE.indexConnections }, ask));
+    const began = performance.now();
+    const refusedAfter: number[] = [];
+    const asked = Array.from({ length: 300 }, () =>
+      ask().catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'ASSAY_OVERLOADED' });
+        refusedAfter.push(performance.now() - began);
+      }),
+    );
+    await Promise.all(asked);
+    expect(refusedAfter.length).toBeGreaterThan(100);
+    expect(refusedAfter.length).toBeLessThan(280);
+    expect(Math.max(...refusedAfter)).toBeLessThan(500);
+  });
+
   test('says that the tables are not those of its version', async () => {
     const one = await node();
     await database.query('ALTER TABLE assay.clock RENAME TO clock_away');

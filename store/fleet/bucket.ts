@@ -2,7 +2,7 @@
 //
 // Invariants:
 // B1 After a failure the bucket counts as away, and `refuseIfAway` refuses an upload before its first byte. One
-//    probe at a time reads the canary to find out when it is back.
+//    probe at a time reads the canary to find out when it is back. Whoever reads the canary ends that state.
 // B2 The canary is an object that no node deletes. Only while it can be read does a missing object mean anything
 //    (lost-objects.ts). It is put once: a bucket that has lost it gets no other.
 // B3 The canary becomes the canary in the statement that removes its row among the objects. Until then it is an upload
@@ -89,14 +89,15 @@ export class Bucket {
   }
 
   async #tryAgain(): Promise<void> {
-    if (await this.canReadCanary()) this.#isAway = false;
-    else if (!this.#isClosed) this.#probeLater();
+    if (!(await this.canReadCanary()) && !this.#isClosed) this.#probeLater();
   }
 
   async canReadCanary(): Promise<boolean> {
     try {
-      const content = await this.objects.get(await this.#findCanary(), 0, CANARY.length);
-      return content !== undefined && CANARY.equals(Buffer.concat(await Array.fromAsync(content)));
+      const content = await this.objects.probe(await this.#findCanary(), CANARY.length);
+      const isRead = content !== undefined && CANARY.equals(content);
+      if (isRead) this.#isAway = false;
+      return isRead;
     } catch {
       return false;
     }

@@ -4,12 +4,13 @@
 // R1 No chunk leaves that fails its checksum. A chunk that fails is asked for once more: a proxy, or a bucket that
 //    answers for another object, is no reason to remove a blob. If it fails again, the blob is corrupt.
 // R2 A stream that fails or ends early is continued from where it stopped, STORE.objectAttempts times without
-//    progress. It is never a reason to remove a blob.
+//    progress. It is never a reason to remove a blob. A request without any answer is not repeated.
 // R3 An object that the bucket does not have is NoSuchObject: a miss.
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
 import { loadChecksum } from '../shared/checksum.ts';
 import type { Bucket } from './bucket.ts';
+import { NoAnswer } from './objects.ts';
 
 /** Where the bytes of a large blob lie. */
 export interface ObjectList {
@@ -120,8 +121,8 @@ class ContinuedBytes {
       } catch (error) {
         this.#pieces = undefined;
         this.#failures++;
-        if (error instanceof NoSuchObject || this.#failures >= STORE.objectAttempts) throw error;
-        if (this.#signal?.aborted) throw error;
+        const isFinal = error instanceof NoSuchObject || error instanceof NoAnswer;
+        if (isFinal || this.#failures >= STORE.objectAttempts || this.#signal?.aborted) throw error;
       }
     }
   }

@@ -2,6 +2,7 @@
 //
 // A name is used once, ever: a late or repeated DELETE can then hit only an object that was condemned before,
 // and nothing depends on conditional PUTs.
+import { AssayError } from '../../core/errors.ts';
 
 /** An object in a listing. The bucket is part of another system: ages come from its own clock. */
 export interface ListedObject {
@@ -15,6 +16,13 @@ export interface ObjectsPage {
   readonly objects: readonly ListedObject[];
   /** The argument of the next call. Undefined after the last page. */
   readonly after: string | undefined;
+}
+
+/** The bucket took a request and answered nothing. Asking again would double the wait. */
+export class NoAnswer extends AssayError {
+  constructor(detail: string) {
+    super('ASSAY_BUCKET_AWAY', detail);
+  }
 }
 
 /**
@@ -44,6 +52,8 @@ export interface Objects {
     length: number,
     signal?: AbortSignal,
   ): Promise<AsyncIterable<Buffer> | undefined>;
+  /** The first bytes of an object, over a connection of its own: no other request delays it. */
+  probe(name: string, length: number): Promise<Buffer | undefined>;
   /** A name without an object is no failure. */
   delete(names: readonly string[]): Promise<void>;
   /** A page of objects in the order of their names, for the janitor's slow listing. */

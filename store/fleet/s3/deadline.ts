@@ -1,16 +1,28 @@
-// Ends a request if nothing moves for a time. The time stops while the server waits for this side.
+// Ends a request if nothing moves for a time, or no answer begins. The time stops while the server waits for this
+// side.
 import type { Progress } from './outgoing.ts';
 
 export class Deadline implements Progress {
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal | undefined;
-  readonly idleMs: number;
+  readonly #idleMs: number;
+  readonly #answerMs: number;
+  readonly #onEnd: () => void;
   #timer: NodeJS.Timeout | undefined;
-  #isOver = false;
+  #isAnswering = false;
+  #isEnded = false;
+  #expired: 'nothing moved' | 'no answer' | undefined;
 
-  constructor(idleMs: number, caller: AbortSignal | undefined) {
-    this.idleMs = idleMs;
+  /** `onEnd` is called once. */
+  constructor(
+    { idleMs, answerMs }: { readonly idleMs: number; readonly answerMs: number },
+    caller: AbortSignal | undefined,
+    onEnd: () => void,
+  ) {
+    this.#idleMs = idleMs;
+    this.#answerMs = answerMs;
     this.#caller = caller;
+    this.#onEnd = onEnd;
     caller?.addEventListener('abort', this.#abort, { once: true });
     if (caller?.aborted) this.#abort();
     else this.moved();
@@ -20,14 +32,30 @@ export class Deadline implements Progress {
     return this.#controller.signal;
   }
 
-  /** True if the request was ended because nothing moved. */
-  get isOver(): boolean {
-    return this.#isOver;
+  /** Why the request was ended here. */
+  get expired(): 'nothing moved' | 'no answer' | undefined {
+    return this.#expired;
+  }
+
+  /** How long it has waited then. */
+  get expiredMs(): number {
+    return this.#expired === 'no answer' ? this.#answerMs : this.#idleMs;
   }
 
   moved(): void {
-    if (this.#timer) this.#timer.refresh();
-    else if (!this.signal.aborted) this.#timer = setTimeout(this.#expire, this.idleMs);
+    if (this.#timer && !this.#isAnswering) this.#timer.refresh();
+    else this.#start(this.#idleMs, false);
+  }
+
+  /** The whole request is sent: the answer is due. */
+  sent(): void {
+    this.#start(this.#answerMs, true);
+  }
+
+  #start(milliseconds: number, isAnswering: boolean): void {
+    this.pause();
+    this.#isAnswering = isAnswering;
+    if (!this.signal.aborted) this.#timer = setTimeout(this.#expire, milliseconds);
   }
 
   pause(): void {
@@ -40,10 +68,12 @@ export class Deadline implements Progress {
     this.pause();
     this.#caller?.removeEventListener('abort', this.#abort);
     this.#controller.abort();
+    if (!this.#isEnded) this.#onEnd();
+    this.#isEnded = true;
   }
 
   readonly #expire = (): void => {
-    this.#isOver = true;
+    this.#expired = this.#isAnswering ? 'no answer' : 'nothing moved';
     this.end();
   };
 

@@ -2,11 +2,20 @@
 import { GIB, KIB, MIB, MINUTE, SECOND } from '../../../core/units.ts';
 
 export const S3 = {
-  /** A request ends if neither side moves a byte for this long. Waiting for the content itself does not count. */
-  idleMs: 1 * MINUTE,
+  /** A transfer ends if neither side moves a byte for this long. Waiting for the content itself does not count. */
+  idleMs: 20 * SECOND,
+  /** The first byte of an answer comes within this time … */
+  answerMs: 5 * SECOND,
+  /** … or within this one, if the server stores bytes or lists objects before it answers … */
+  storedMs: 20 * SECOND,
+  /** … or joins the parts of an object. */
+  joinedMs: 1 * MINUTE,
   /** Time for a connection. It is shorter: a server that is there accepts at once. */
   connectMs: 5 * SECOND,
   connections: 64,
+  /** Requests that wait for a connection, and how long. */
+  maxWaiting: 16_384,
+  waitMs: 1 * MINUTE,
   /** Attempts of a request that may be repeated, and the pause before the second one. Each further pause doubles. */
   attempts: 3,
   pauseMs: 100,

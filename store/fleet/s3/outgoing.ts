@@ -6,6 +6,8 @@ import { S3 } from './limits.ts';
 export interface Progress {
   pause(): void;
   moved(): void;
+  /** All of the body is on its way. */
+  sent(): void;
 }
 
 /** Reads content piece by piece, for one request or for several one after another. */
@@ -68,6 +70,7 @@ export class ContentReader {
       yield staysUntilSent(piece);
       this.#unsent -= piece.length;
     }
+    progress.sent();
   }
 
   /** Content that goes on after its size is a failure of the content too. */

@@ -7,6 +7,8 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, Dispatcher, request as undiciRequest } from 'undici';
 import { AssayError } from '../../../core/errors.ts';
+import { Semaphore } from '../../shared/semaphore.ts';
+import { NoAnswer } from '../objects.ts';
 import { Deadline } from './deadline.ts';
 import { S3 } from './limits.ts';
 import type { ContentReader } from './outgoing.ts';
@@ -22,6 +24,8 @@ export interface S3Request {
   readonly headers?: Readonly<Record<string, string>>;
   /** Bytes in memory, or exactly `size` bytes of content. */
   readonly body?: Uint8Array | { readonly content: ContentReader; readonly size: number };
+  /** Sent over a connection of its own, which no other request has. */
+  readonly isProbe?: boolean;
 }
 
 /** The server did what was asked. */
@@ -43,9 +47,11 @@ export interface S3Refusal {
 
 type Attempt = S3Success | S3Refusal | { readonly retry: AssayError };
 
-/** The idle time and the clock are arguments for the tests. */
+/** The times and the clock are arguments for the tests. */
 export interface RequestOptions {
   readonly idleMs?: number;
+  readonly answerMs?: number;
+  readonly storedMs?: number;
   readonly now?: () => number;
   /** Told of every attempt: the method, the time until the answer begins, and whether it failed. */
   readonly onAnswer?: ((method: string, milliseconds: number, isFailure: boolean) => void) | undefined;
@@ -55,39 +61,46 @@ export class Requests {
   readonly #settings: S3Settings;
   readonly #signer: Signer;
   readonly #agent: Agent;
+  readonly #probeAgent: Agent;
   readonly #request: typeof undiciRequest;
-  readonly #idleMs: number;
+  readonly #options: RequestOptions;
   readonly #now: () => number;
-  readonly #onAnswer: RequestOptions['onAnswer'];
+  /** A request waits here, not in the agent, so that its deadline begins when it has a connection. */
+  readonly #connections = new Semaphore({
+    permits: S3.connections,
+    maxWaiting: S3.maxWaiting,
+    waitMs: S3.waitMs,
+  });
   /** How far the server's clock is ahead. A signature holds for a quarter of an hour by that clock. */
   #clockOffsetMs = 0;
 
   /** undici is loaded here: only a server of a fleet needs it. */
   static async open(settings: S3Settings, options: RequestOptions = {}): Promise<Requests> {
     const { Agent, request } = await import('undici');
-    const agent = new Agent({
-      connections: S3.connections,
-      pipelining: 1,
-      connectTimeout: S3.connectMs,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    return new Requests(settings, agent, request, options);
+    const agentOf = (connections: number) =>
+      new Agent({
+        connections,
+        pipelining: 1,
+        connectTimeout: S3.connectMs,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      });
+    return new Requests(settings, agentOf, request, options);
   }
 
   private constructor(
     settings: S3Settings,
-    agent: Agent,
+    agentOf: (connections: number) => Agent,
     request: typeof undiciRequest,
     options: RequestOptions,
   ) {
     this.#settings = settings;
     this.#signer = new Signer(settings);
-    this.#agent = agent;
+    this.#agent = agentOf(S3.connections);
+    this.#probeAgent = agentOf(1);
     this.#request = request;
-    this.#idleMs = options.idleMs ?? S3.idleMs;
+    this.#options = options;
     this.#now = options.now ?? Date.now;
-    this.#onAnswer = options.onAnswer;
   }
 
   get prefix(): string {
@@ -128,7 +141,7 @@ export class Requests {
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await Promise.all([this.#agent.destroy(), this.#probeAgent.destroy()]);
   }
 
   async #timed(request: S3Request, signal: AbortSignal | undefined): Promise<Attempt> {
@@ -139,12 +152,15 @@ export class Requests {
       isFailure = 'retry' in answer;
       return answer;
     } finally {
-      this.#onAnswer?.(request.method, performance.now() - began, isFailure);
+      this.#options.onAnswer?.(request.method, performance.now() - began, isFailure);
     }
   }
 
   async #attempt(request: S3Request, signal: AbortSignal | undefined): Promise<Attempt> {
-    const deadline = new Deadline(this.#idleMs, signal);
+    if (!request.isProbe) await this.#connections.acquire();
+    const deadline = new Deadline(this.#timesOf(request), signal, () => {
+      if (!request.isProbe) this.#connections.release();
+    });
     try {
       const answer = await this.#dispatch(request, deadline);
       if (answer.statusCode < 300 && isWhole(request)) {
@@ -164,9 +180,16 @@ export class Requests {
       signal?.throwIfAborted();
       const { failure } = contentOf(request) ?? {};
       if (failure) throw failure.error;
-      if (deadline.isOver) throw silence(request, deadline);
+      if (deadline.expired) throw silence(request, deadline);
       return { retry: error instanceof AssayError ? error : away(request, reasonOf(error)) };
     }
+  }
+
+  #timesOf({ method, name, query }: S3Request): { idleMs: number; answerMs: number } {
+    const { idleMs = S3.idleMs, answerMs = S3.answerMs, storedMs = S3.storedMs } = this.#options;
+    if (method === 'POST' && query?.uploadId !== undefined) return { idleMs, answerMs: S3.joinedMs };
+    const isShort = name !== undefined && method !== 'PUT' && method !== 'POST';
+    return { idleMs, answerMs: isShort ? answerMs : storedMs };
   }
 
   async #dispatch(request: S3Request, deadline: Deadline): Promise<Dispatcher.ResponseData> {
@@ -178,12 +201,13 @@ export class Requests {
     const url = `${endpoint.origin}${path}${search === '' ? '' : `?${search}`}`;
     const isStream = body !== undefined && !(body instanceof Uint8Array);
     const length = isStream ? { 'content-length': String(body.size) } : {};
+    if (!isStream) deadline.sent();
     const answer = await this.#request(url, {
       method,
       headers: { ...headers, ...signed, ...length },
       body: isStream ? asBody(body.content.body(body.size, deadline)) : (body ?? null),
       signal: deadline.signal,
-      dispatcher: this.#agent,
+      dispatcher: request.isProbe ? this.#probeAgent : this.#agent,
     });
     deadline.moved();
     return answer;
@@ -244,7 +268,7 @@ async function* readBody(
     deadline.pause();
   } catch (error) {
     signal?.throwIfAborted();
-    throw deadline.isOver
+    throw deadline.expired
       ? silence(request, deadline)
       : away(request, `its answer was cut: ${reasonOf(error)}`);
   } finally {
@@ -304,8 +328,10 @@ export function refused(request: S3Request, { status, code }: S3Refusal): AssayE
   return away(request, `it answered ${status} ${code}`);
 }
 
-function silence(request: S3Request, { idleMs }: Deadline): AssayError {
-  return away(request, `nothing moved for ${idleMs / 1000} s`);
+function silence(request: S3Request, { expired, expiredMs }: Deadline): AssayError {
+  const seconds = expiredMs / 1000;
+  if (expired !== 'no answer') return away(request, `nothing moved for ${seconds} s`);
+  return new NoAnswer(away(request, `no answer within ${seconds} s`).detail);
 }
 
 export function away({ method, name }: S3Request, reason: string): AssayError {

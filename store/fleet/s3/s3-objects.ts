@@ -69,8 +69,22 @@ class S3Objects implements Objects {
     length: number,
     signal?: AbortSignal,
   ): Promise<AsyncIterable<Buffer> | undefined> {
+    return this.#read({ method: 'GET', name }, offset, length, signal);
+  }
+
+  async probe(name: string, length: number): Promise<Buffer | undefined> {
+    const content = await this.#read({ method: 'GET', name, isProbe: true }, 0, length);
+    return content && Buffer.concat(await Array.fromAsync(content));
+  }
+
+  async #read(
+    asked: S3Request,
+    offset: number,
+    length: number,
+    signal?: AbortSignal,
+  ): Promise<AsyncIterable<Buffer> | undefined> {
     const headers = { range: `bytes=${offset}-${offset + Math.max(1, length) - 1}` };
-    const request: S3Request = { method: 'GET', name, headers };
+    const request: S3Request = { ...asked, headers };
     const answer = await this.#requests.send(request, signal);
     if (answer.ok) return exactly(request, answer, offset, length);
     if (answer.code === 'NoSuchKey') return undefined;

@@ -23,7 +23,11 @@ const LOST_AFTER_MS = 200;
 const PARTS = 3;
 
 const { ASSAY_INDEX = '', ASSAY_BLOBS = '', ASSAY_TEST_TIER = '' } = process.env;
-const objects = await openS3Objects(readS3Settings(ASSAY_BLOBS, process.env), { idleMs: IDLE_MS });
+const objects = await openS3Objects(readS3Settings(ASSAY_BLOBS, process.env), {
+  idleMs: IDLE_MS,
+  answerMs: IDLE_MS,
+  storedMs: IDLE_MS,
+});
 const tier = await openDiskStore({
   directory: ASSAY_TEST_TIER,
   maxSize: { bytes: TIER_BYTES },

@@ -624,6 +624,21 @@ describe('a bucket that is away', () => {
     const put = () => one.blobs.put(digestOf(bytes), streamOf(bytes)).catch(() => undefined);
     await expect.poll(put).toEqual(digestOf(bytes));
   });
+
+  test('is back as soon as the canary can be read, whoever reads it', async () => {
+    const one = await node();
+    const probe = objects.probe.bind(objects);
+    const bytes = contentOf('large', LARGE);
+    objects.isAway = true;
+    await expect(putOne(one, bytes)).rejects.toMatchObject({ code: 'ASSAY_BUCKET_AWAY' });
+    // The bucket never answers the next probe of this node.
+    let probes = 0;
+    objects.probe = async (name, length) => (++probes === 1 ? new Promise(() => {}) : probe(name, length));
+    await expect.poll(() => probes).toBe(1);
+    objects.isAway = false;
+    expect((await one.engine.parts()).blobs).toBe('ok');
+    await putOne(one, bytes);
+  });
 });
 
 describe('the janitor', () => {

@@ -29,6 +29,11 @@ export class MemoryObjects implements Objects {
     return bytes && piecesOf(Buffer.from(bytes.subarray(offset, offset + length)));
   }
 
+  async probe(name: string, length: number): Promise<Buffer | undefined> {
+    const content = await this.get(name, 0, length);
+    return content && Buffer.concat(await Array.fromAsync(content));
+  }
+
   async delete(names: readonly string[]): Promise<void> {
     this.#refuseIfAway();
     this.deleted.push(...names);

@@ -2,6 +2,7 @@
 // that every wait ends.
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Objects } from '../../../../store/fleet/objects.ts';
+import { S3 } from '../../../../store/fleet/s3/limits.ts';
 import { openS3Objects } from '../../../../store/fleet/s3/s3-objects.ts';
 import { readS3Settings } from '../../../../store/fleet/s3/settings.ts';
 import { type S3Call, type S3Fault, S3Proxy } from '../../../rig/fleet/s3-proxy.ts';
@@ -15,13 +16,25 @@ let objects: Objects;
 /** For what hangs, and only for that: a busy machine can be silent for a second. */
 let impatient: Objects;
 
+/** For what does not answer at all. */
+let hasty: Objects;
+
 beforeAll(async () => {
   const environment = await freshFleet();
   proxy = await S3Proxy.start(environment.AWS_ENDPOINT_URL);
   direct = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, { ...environment }));
   const behind = { ...environment, AWS_ENDPOINT_URL: proxy.url };
   objects = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, behind));
-  impatient = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, behind), { idleMs: 1000 });
+  impatient = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, behind), {
+    idleMs: 1000,
+    answerMs: 1000,
+    storedMs: 1000,
+  });
+  hasty = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, behind), {
+    idleMs: 1000,
+    answerMs: 200,
+    storedMs: 300,
+  });
   await direct.put('there', numbered(100_000), 100_000);
 });
 beforeEach(() => {
@@ -29,7 +42,7 @@ beforeEach(() => {
   proxy.calls.length = 0;
 });
 afterAll(async () => {
-  await Promise.all([objects.close(), impatient.close(), direct.close()]);
+  await Promise.all([objects.close(), impatient.close(), hasty.close(), direct.close()]);
   await proxy.stop();
 });
 
@@ -88,10 +101,42 @@ it.each<S3Fault>(['unavailable', 'cut', 'lost answer', 'hang'])(
 it('does not repeat a request after a silence', async () => {
   for (const fault of ['hang', 'hang in answer'] as const) {
     inject(fault, 1);
-    await expect(read(impatient, 'there', 100_000)).rejects.toThrow('nothing moved for 1 s');
+    await expect(read(impatient, 'there', 100_000)).rejects.toThrow(
+      fault === 'hang' ? 'no answer within 1 s' : 'nothing moved for 1 s',
+    );
   }
   expect(proxy.calls).toHaveLength(2);
 });
+
+it('waits seconds for the first byte of an answer, and not as long as for a transfer', async () => {
+  const began = performance.now();
+  inject('hang', 4);
+  await expect(read(objects, 'there', 1)).rejects.toThrow('no answer within 5 s');
+  await expect(read(hasty, 'there', 1)).rejects.toThrow('no answer within 0.2 s');
+  await expect(hasty.put('small', numbered(100), 100)).rejects.toThrow('no answer within 0.3 s');
+  await expect(hasty.put('streamed', reused(100_000, 1000), 100_000)).rejects.toThrow(
+    'no answer within 0.3 s',
+  );
+  expect(performance.now() - began).toBeLessThan(15_000);
+  expect(proxy.calls).toHaveLength(4);
+}, 30_000);
+
+it('reads a probe while every connection is taken, and does not count a wait for a connection', async () => {
+  await direct.put('canary', Buffer.from('canary'), 6);
+  proxy.fault = ({ path }) => (path.includes('there') ? 'hang in answer' : undefined);
+  const taken = await Promise.all(
+    Array.from({ length: S3.connections }, async () => {
+      const pieces = (await objects.get('there', 0, 100_000))?.[Symbol.asyncIterator]();
+      await pieces?.next();
+      return pieces;
+    }),
+  );
+  const waiting = read(objects, 'canary', 6);
+  await new Promise((resolve) => setTimeout(resolve, S3.answerMs + 500));
+  expect(String(await objects.probe('canary', 6))).toBe('canary');
+  await Promise.all(taken.map((pieces) => pieces?.return?.()));
+  expect(String(await waiting)).toBe('canary');
+}, 30_000);
 
 it('does not count the time in which the content, or the reader, is slow', async () => {
   const slowly = async (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1300));

@@ -293,10 +293,11 @@ export class FleetBlobs implements Blobs {
     return this.#parts.objectRows.whileUploading(async (name) => {
       const hash = await ContentHash.create();
       try {
-        const hashed = hashing(pieces, hash);
-        await this.#parts.bucket.attempt((objects) => objects.put(name, hashed, expected.size));
-        const { digest, checksums } = hash.finish();
-        refuseMismatch(expected, digest);
+        const hashed = new HashedContent(expected, pieces, hash);
+        await this.#parts.bucket.attempt((objects) =>
+          objects.put(name, hashed, expected.size, expected.hash),
+        );
+        const { digest, checksums } = hashed.finished();
         await this.adopt(digest, checksums, [name], [digest.size], tenant);
         return digest;
       } finally {
@@ -494,9 +495,30 @@ async function* prepend(first: Buffer, rest: AsyncIterable<Uint8Array>): AsyncGe
   yield* rest;
 }
 
-async function* hashing(pieces: AsyncIterable<Uint8Array>, hash: ContentHash): AsyncGenerator<Uint8Array> {
-  for await (const piece of pieces) {
-    hash.update(piece);
-    yield piece;
+/** Fails at its end if it is not what was expected: the bucket then keeps nothing. */
+class HashedContent {
+  readonly #expected: Expected;
+  readonly #pieces: AsyncIterable<Uint8Array>;
+  readonly #hash: ContentHash;
+  #finished: ReturnType<ContentHash['finish']> | undefined;
+
+  constructor(expected: Expected, pieces: AsyncIterable<Uint8Array>, hash: ContentHash) {
+    this.#expected = expected;
+    this.#pieces = pieces;
+    this.#hash = hash;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for await (const piece of this.#pieces) {
+      this.#hash.update(piece);
+      yield piece;
+    }
+    this.#finished = this.#hash.finish();
+    refuseMismatch(this.#expected, this.#finished.digest);
+  }
+
+  finished(): ReturnType<ContentHash['finish']> {
+    if (this.#finished) return this.#finished;
+    throw new AssayError('ASSAY_INTERNAL', 'the content was not read to its end');
   }
 }

@@ -2,6 +2,7 @@
 //
 // A name is used once, ever: a late or repeated DELETE can then hit only an object that was condemned before,
 // and nothing depends on conditional PUTs.
+import type { Hash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 
 /** An object in a listing. The bucket is part of another system: ages come from its own clock. */
@@ -33,13 +34,14 @@ export interface Objects {
   /**
    * Streams `size` bytes (undefined: unknown) into a new object, and resolves when it is durable. A piece of
    * the content is used only until the next one is asked for. If the content fails, nothing is kept and that
-   * error is thrown.
+   * error is thrown. Bytes that were changed on the way are a failure: the bucket compares them with a checksum.
+   * `sha256`: that of the content, if it is known.
    */
   put(
     name: string,
     content: Uint8Array | AsyncIterable<Uint8Array>,
     size: number | undefined,
-    signal?: AbortSignal,
+    sha256?: Hash,
   ): Promise<void>;
   /**
    * The bytes from `offset` on, `length` of them; fewer if the object is shorter. Undefined only if the bucket

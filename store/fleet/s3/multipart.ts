@@ -11,10 +11,11 @@ type PartBody = NonNullable<S3Request['body']>;
 export async function putParts(
   requests: Requests,
   name: string,
-  { content, size, signal }: { content: ContentReader; size: number; signal: AbortSignal | undefined },
+  content: ContentReader,
+  size: number,
 ): Promise<void> {
   const partBytes = Math.max(S3.partBytes, Math.ceil(size / S3.maxParts));
-  await MultipartUpload.run(requests, name, signal, async (upload) => {
+  await MultipartUpload.run(requests, name, async (upload) => {
     for (let offset = 0; offset < size; offset += partBytes)
       await upload.add({ content, size: Math.min(partBytes, size - offset) });
     await content.expectEnd();
@@ -22,18 +23,13 @@ export async function putParts(
 }
 
 /** Content of an unknown size, collected into parts. Content that fits in one part takes one request. */
-export async function putCollected(
-  requests: Requests,
-  name: string,
-  content: ContentReader,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+export async function putCollected(requests: Requests, name: string, content: ContentReader): Promise<void> {
   const first = await collect(content);
   if (first.length < S3.collectedPartBytes) {
-    await requests.done({ method: 'PUT', name, body: first }, signal);
+    await requests.done({ method: 'PUT', name, body: first });
     return;
   }
-  await MultipartUpload.run(requests, name, signal, async (upload) => {
+  await MultipartUpload.run(requests, name, async (upload) => {
     let part = first;
     while (part.length > 0) {
       await upload.add(part);
@@ -59,20 +55,18 @@ class MultipartUpload {
   readonly #requests: Requests;
   readonly #name: string;
   readonly #uploadId: string;
-  readonly #signal: AbortSignal | undefined;
   readonly #etags: string[] = [];
 
   /** Begins an upload, lets `fill` add its parts, and completes it. */
   static async run(
     requests: Requests,
     name: string,
-    signal: AbortSignal | undefined,
     fill: (upload: MultipartUpload) => Promise<void>,
   ): Promise<void> {
     const begin: S3Request = { method: 'POST', name, query: { uploads: '' } };
-    const uploadId = elementText((await requests.text(begin, signal)).xml, 'UploadId');
+    const uploadId = elementText((await requests.text(begin)).xml, 'UploadId');
     if (uploadId === undefined) throw away(begin, 'it answered without an UploadId');
-    const upload = new MultipartUpload(requests, name, uploadId, signal);
+    const upload = new MultipartUpload(requests, name, uploadId);
     try {
       await fill(upload);
       await upload.#complete();
@@ -82,11 +76,10 @@ class MultipartUpload {
     }
   }
 
-  private constructor(requests: Requests, name: string, uploadId: string, signal: AbortSignal | undefined) {
+  private constructor(requests: Requests, name: string, uploadId: string) {
     this.#requests = requests;
     this.#name = name;
     this.#uploadId = uploadId;
-    this.#signal = signal;
   }
 
   async add(body: PartBody): Promise<void> {
@@ -94,7 +87,7 @@ class MultipartUpload {
     const query = { partNumber, uploadId: this.#uploadId };
     const request: S3Request = { method: 'PUT', name: this.#name, query, body };
     if (this.#etags.length === S3.maxParts) throw away(request, `an object has at most ${S3.maxParts} parts`);
-    const { headers, body: answer } = await this.#requests.expect(request, this.#signal);
+    const { headers, body: answer } = await this.#requests.expect(request);
     await textOf(answer);
     if (headers.etag === undefined) throw away(request, 'it answered without an ETag');
     this.#etags.push(headers.etag);
@@ -111,7 +104,7 @@ class MultipartUpload {
     const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
     const query = { uploadId: this.#uploadId };
     const request: S3Request = { method: 'POST', name: this.#name, query, body };
-    const answer = await this.#requests.send(request, this.#signal);
+    const answer = await this.#requests.send(request);
     if (!answer.ok) {
       if (answer.code === 'NoSuchUpload' && (await this.#exists())) return;
       throw refused(request, answer);
@@ -121,7 +114,7 @@ class MultipartUpload {
   }
 
   async #exists(): Promise<boolean> {
-    const answer = await this.#requests.send({ method: 'HEAD', name: this.#name }, this.#signal);
+    const answer = await this.#requests.send({ method: 'HEAD', name: this.#name });
     if (answer.ok) await textOf(answer.body);
     return answer.ok;
   }

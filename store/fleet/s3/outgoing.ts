@@ -1,4 +1,5 @@
 // The body of a request, from content whose pieces are valid only until the next one is asked for.
+import type { Hash as Hasher } from 'node:crypto';
 import { AssayError } from '../../../core/errors.ts';
 import { S3 } from './limits.ts';
 
@@ -55,9 +56,9 @@ export class ContentReader {
 
   /**
    * Exactly `size` bytes as a body. The last piece is held back until the content has ended well: without it the
-   * server keeps nothing. Content that ends earlier or later than its size has failed.
+   * server keeps nothing. Content that ends earlier or later than its size has failed. `checksum` gets what is sent.
    */
-  async *body(size: number, progress: Progress): AsyncGenerator<Uint8Array> {
+  async *body(size: number, progress: Progress, checksum: Hasher | undefined): AsyncGenerator<Uint8Array> {
     for (this.#unsent = size; this.#unsent > 0; ) {
       progress.pause();
       let piece = await this.next(this.#unsent);
@@ -66,6 +67,7 @@ export class ContentReader {
         piece = Buffer.from(piece);
         await this.expectEnd();
       }
+      checksum?.update(piece);
       progress.moved();
       yield staysUntilSent(piece);
       this.#unsent -= piece.length;

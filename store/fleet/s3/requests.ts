@@ -1,11 +1,14 @@
 // One request to the S3 server: it is signed, has a deadline, and is repeated if that is safe.
 //
-// A request is repeated after a connection that failed, a 5xx or a 429, if its body can be sent again: no body,
+// A request is repeated after a connection that failed, a 5xx or a 429, or if the server got other bytes than were
+// sent, and if its body can be sent again: no body,
 // bytes in memory, or content of which nothing was read. It is not repeated after a silence: waiting again would
 // double it. Every request here may be executed twice, because names of objects are never used twice.
+import { createHash, type Hash as Hasher } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, Dispatcher, request as undiciRequest } from 'undici';
+import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { Semaphore } from '../../shared/semaphore.ts';
 import { NoAnswer } from '../objects.ts';
@@ -24,6 +27,8 @@ export interface S3Request {
   readonly headers?: Readonly<Record<string, string>>;
   /** Bytes in memory, or exactly `size` bytes of content. */
   readonly body?: Uint8Array | { readonly content: ContentReader; readonly size: number };
+  /** The SHA-256 of content. That of bytes in memory is computed here. */
+  readonly sha256?: Hash | undefined;
   /** Sent over a connection of its own, which no other request has. */
   readonly isProbe?: boolean;
 }
@@ -161,9 +166,13 @@ export class Requests {
     const deadline = new Deadline(this.#timesOf(request), signal, () => {
       if (!request.isProbe) this.#connections.release();
     });
+    // Content whose SHA-256 is not known before: S3's ETag is the MD5 of what arrived.
+    const md5 = contentOf(request) && !request.sha256 ? createHash('md5') : undefined;
     try {
-      const answer = await this.#dispatch(request, deadline);
+      const answer = await this.#dispatch(request, deadline, md5);
       if (answer.statusCode < 300 && isWhole(request)) {
+        if (md5 && hasOtherBytes(singleValues(answer.headers), md5.digest('hex')))
+          throw away(request, 'it has other bytes than were sent');
         deadline.pause();
         const body = readBody(request, answer.body, deadline, signal);
         return {
@@ -192,12 +201,18 @@ export class Requests {
     return { idleMs, answerMs: isShort ? answerMs : storedMs };
   }
 
-  async #dispatch(request: S3Request, deadline: Deadline): Promise<Dispatcher.ResponseData> {
+  async #dispatch(
+    request: S3Request,
+    deadline: Deadline,
+    md5: Hasher | undefined,
+  ): Promise<Dispatcher.ResponseData> {
     const { method, name, query = {}, headers, body } = request;
     const { endpoint, bucket, prefix } = this.#settings;
     const path = `/${bucket}${name === undefined ? '' : `/${encodedPath(prefix + name)}`}`;
     const search = encodedQuery(query);
-    const signed = this.#signer.sign({ method, path, query: search }, this.#now() + this.#clockOffsetMs);
+    const sha256 = body instanceof Uint8Array ? digestOf(body).hash : request.sha256;
+    const now = this.#now() + this.#clockOffsetMs;
+    const signed = this.#signer.sign({ method, path, query: search, sha256 }, now);
     const url = `${endpoint.origin}${path}${search === '' ? '' : `?${search}`}`;
     const isStream = body !== undefined && !(body instanceof Uint8Array);
     const length = isStream ? { 'content-length': String(body.size) } : {};
@@ -205,7 +220,7 @@ export class Requests {
     const answer = await this.#request(url, {
       method,
       headers: { ...headers, ...signed, ...length },
-      body: isStream ? asBody(body.content.body(body.size, deadline)) : (body ?? null),
+      body: isStream ? asBody(body.content.body(body.size, deadline, md5)) : (body ?? null),
       signal: deadline.signal,
       dispatcher: request.isProbe ? this.#probeAgent : this.#agent,
     });
@@ -226,11 +241,18 @@ export class Requests {
       const time = Date.parse(singleValues(answer.headers).date ?? '');
       if (!Number.isNaN(time)) this.#clockOffsetMs = time - this.#now();
     }
-    if (status < 300 || status >= 500 || status === 429 || code === 'RequestTimeTooSkewed')
+    if (status < 300 || status >= 500 || status === 429 || REPEATABLE.has(code))
       return { retry: away(request, `it answered ${status} ${code}`) };
     return { ok: false, status, code };
   }
 }
+
+/** The clock of this side is wrong, or the body was changed on the way. */
+const REPEATABLE: ReadonlySet<string> = new Set([
+  'RequestTimeTooSkewed',
+  'XAmzContentSHA256Mismatch',
+  'BadDigest',
+]);
 
 /** undici takes iterables, which its types do not say. A Readable would ask for a piece before the last one is sent. */
 function asBody(pieces: AsyncIterable<Uint8Array>): Readable {
@@ -249,6 +271,15 @@ function canRepeat(request: S3Request): boolean {
 /** A success before the whole body was sent is none. */
 function isWhole(request: S3Request): boolean {
   return contentOf(request)?.isSent !== false;
+}
+
+/** False if the ETag is no MD5 of the content: some servers have another one, and so does content under KMS. */
+function hasOtherBytes(headers: S3Success['headers'], md5: string): boolean {
+  const etag = /^"?(?<md5>[0-9a-f]{32})"?$/.exec(headers.etag ?? '')?.groups?.md5;
+  const isEncrypted =
+    headers['x-amz-server-side-encryption']?.startsWith('aws:kms') ||
+    headers['x-amz-server-side-encryption-customer-algorithm'] !== undefined;
+  return etag !== undefined && !isEncrypted && etag !== md5;
 }
 
 /** The pieces of an answer. The deadline does not count the time in which the reader has a piece. */

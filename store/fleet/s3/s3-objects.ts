@@ -1,6 +1,7 @@
 // The bucket of a fleet on an S3 server.
 
 import { concurrently } from '../../../core/concurrently.ts';
+import type { Hash } from '../../../core/digest.ts';
 import type { ListedObject, Objects, ObjectsPage } from '../objects.ts';
 import { S3 } from './limits.ts';
 import { abortUpload, putCollected, putParts } from './multipart.ts';
@@ -18,30 +19,40 @@ import type { S3Settings } from './settings.ts';
 import { elements, elementText } from './xml.ts';
 
 /** Sends nothing: whether the bucket can be reached is found out by the first request. */
-export async function openS3Objects(settings: S3Settings, options?: RequestOptions): Promise<Objects> {
-  return new S3Objects(await Requests.open(settings, options));
+export async function openS3Objects(settings: S3Settings, options: S3Options = {}): Promise<Objects> {
+  return new S3Objects(await Requests.open(settings, options), options.singlePutBytes);
+}
+
+/** For the tests. */
+interface S3Options extends RequestOptions {
+  readonly singlePutBytes?: number;
 }
 
 class S3Objects implements Objects {
   readonly #requests: Requests;
+  readonly #singlePutBytes: number;
 
-  constructor(requests: Requests) {
+  constructor(requests: Requests, singlePutBytes: number = S3.singlePutBytes) {
     this.#requests = requests;
+    this.#singlePutBytes = singlePutBytes;
   }
 
   async put(
     name: string,
     content: Uint8Array | AsyncIterable<Uint8Array>,
     size: number | undefined,
-    signal?: AbortSignal,
+    sha256?: Hash,
   ): Promise<void> {
     if (content instanceof Uint8Array) {
-      await this.#requests.done({ method: 'PUT', name, body: content }, signal);
+      await this.#requests.done({ method: 'PUT', name, body: content });
       return;
     }
-    const reader = new ContentReader(content, size !== undefined && size <= S3.singlePutBytes);
+    const isOneBody = size !== undefined && size <= this.#singlePutBytes;
+    const reader = new ContentReader(content, isOneBody);
     try {
-      await this.#putContent(name, reader, size, signal);
+      if (size === undefined) await putCollected(this.#requests, name, reader);
+      else if (isOneBody) await this.#putOne(name, reader, size, sha256);
+      else await putParts(this.#requests, name, reader, size);
     } catch (error) {
       // Not awaited: content that waits for a slow client cannot be ended from here.
       reader.close().catch(() => {});
@@ -49,18 +60,11 @@ class S3Objects implements Objects {
     }
   }
 
-  async #putContent(
-    name: string,
-    content: ContentReader,
-    size: number | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    if (size === undefined) return putCollected(this.#requests, name, content, signal);
-    if (size > S3.singlePutBytes) return putParts(this.#requests, name, { content, size, signal });
+  async #putOne(name: string, content: ContentReader, size: number, sha256: Hash | undefined): Promise<void> {
     // A body of 0 bytes is never asked for.
     if (size === 0) await content.expectEnd();
     const body = size === 0 ? Buffer.alloc(0) : { content, size };
-    await this.#requests.done({ method: 'PUT', name, body }, signal);
+    await this.#requests.done({ method: 'PUT', name, body, sha256 });
   }
 
   async get(

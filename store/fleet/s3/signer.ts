@@ -1,5 +1,5 @@
-// Signs requests by AWS Signature Version 4. The body is not part of the signature: a stream's hash is known only
-// at its end, and readers check every byte against the index.
+// Signs requests by AWS Signature Version 4. The SHA-256 of the body is part of the signature if it is known before the
+// body is sent: then the server refuses a body that was changed on the way.
 import { createHmac, hash } from 'node:crypto';
 import type { S3Settings } from './settings.ts';
 
@@ -9,9 +9,11 @@ export interface UnsignedRequest {
   readonly path: string;
   /** Encoded, and sorted by name. */
   readonly query: string;
+  /** The SHA-256 of the body, if it is known. */
+  readonly sha256?: string | undefined;
 }
 
-const PAYLOAD = 'UNSIGNED-PAYLOAD';
+const UNSIGNED = 'UNSIGNED-PAYLOAD';
 const SIGNED_HEADERS = 'host;x-amz-content-sha256;x-amz-date';
 
 export class Signer {
@@ -24,17 +26,20 @@ export class Signer {
   }
 
   /** The headers that sign a request, with the time in milliseconds since 1970. */
-  sign({ method, path, query }: UnsignedRequest, now: number): Record<string, string> {
+  sign(
+    { method, path, query, sha256: payload = UNSIGNED }: UnsignedRequest,
+    now: number,
+  ): Record<string, string> {
     const { endpoint, region, accessKey } = this.#settings;
     const time = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '');
     const day = time.slice(0, 8);
     const scope = `${day}/${region}/s3/aws4_request`;
-    const headers = `host:${endpoint.host}\nx-amz-content-sha256:${PAYLOAD}\nx-amz-date:${time}\n`;
-    const canonical = `${method}\n${path}\n${query}\n${headers}\n${SIGNED_HEADERS}\n${PAYLOAD}`;
+    const headers = `host:${endpoint.host}\nx-amz-content-sha256:${payload}\nx-amz-date:${time}\n`;
+    const canonical = `${method}\n${path}\n${query}\n${headers}\n${SIGNED_HEADERS}\n${payload}`;
     const text = `AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', canonical)}`;
     const signature = hmac(this.#keyOf(day), text).toString('hex');
     return {
-      'x-amz-content-sha256': PAYLOAD,
+      'x-amz-content-sha256': payload,
       'x-amz-date': time,
       authorization: `AWS4-HMAC-SHA256 Credential=${accessKey}/${scope}, SignedHeaders=${SIGNED_HEADERS}, Signature=${signature}`,
     };

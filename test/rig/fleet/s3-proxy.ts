@@ -20,7 +20,10 @@ export type S3Fault =
   /** NoSuchKey for an object that is there. */
   | 'missing'
   /** The request is passed on twice. */
-  | 'repeated';
+  | 'repeated'
+  /** One bit of the request's body, or of the answer's, is another one. */
+  | 'flipped'
+  | 'flipped answer';
 
 export interface S3Call {
   readonly method: string;
@@ -74,8 +77,10 @@ export class S3Proxy {
     if (fault === 'missing') return answer(outgoing, 404, 'NoSuchKey');
     if (fault === 'cut') return cutInBody(incoming);
     const body = Buffer.concat(await Array.fromAsync(incoming));
+    if (fault === 'flipped') flip(body);
     const result = await this.#pass(incoming, body);
     if (fault === 'repeated') await this.#pass(incoming, body);
+    if (fault === 'flipped answer') flip(result.body);
     if (fault === 'lost answer') return void outgoing.destroy();
     send(outgoing, result, fault);
   }
@@ -109,6 +114,11 @@ function send(outgoing: ServerResponse, { response, body }: Result, fault: S3Fau
   else if (fault === 'hang in answer') outgoing.write(half);
   else if (fault === 'shortened') outgoing.end(half);
   else outgoing.end(body);
+}
+
+function flip(bytes: Buffer): void {
+  const middle = Math.floor(bytes.length / 2);
+  if (bytes.length > 0) bytes[middle] = (bytes[middle] ?? 0) ^ 1;
 }
 
 function answer(outgoing: ServerResponse, status: number, code: string): void {

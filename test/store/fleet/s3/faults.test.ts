@@ -1,16 +1,18 @@
 // The S3 client behind a proxy that injects faults, in front of a real radosgw: what is repeated, what is not, and
 // that every wait ends.
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { digestOf } from '../../../../core/digest.ts';
 import type { Objects } from '../../../../store/fleet/objects.ts';
 import { S3 } from '../../../../store/fleet/s3/limits.ts';
 import { openS3Objects } from '../../../../store/fleet/s3/s3-objects.ts';
-import { readS3Settings } from '../../../../store/fleet/s3/settings.ts';
+import { readS3Settings, type S3Settings } from '../../../../store/fleet/s3/settings.ts';
 import { type S3Call, type S3Fault, S3Proxy } from '../../../rig/fleet/s3-proxy.ts';
 import { freshFleet } from '../../../rig/fleet/services.ts';
 import { numbered, reused } from './pieces.ts';
 
 const MIB = 1024 * 1024;
 let proxy: S3Proxy;
+let behind: S3Settings;
 let direct: Objects;
 let objects: Objects;
 /** For what hangs, and only for that: a busy machine can be silent for a second. */
@@ -23,14 +25,14 @@ beforeAll(async () => {
   const environment = await freshFleet();
   proxy = await S3Proxy.start(environment.AWS_ENDPOINT_URL);
   direct = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, { ...environment }));
-  const behind = { ...environment, AWS_ENDPOINT_URL: proxy.url };
-  objects = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, behind));
-  impatient = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, behind), {
+  behind = readS3Settings(environment.ASSAY_BLOBS, { ...environment, AWS_ENDPOINT_URL: proxy.url });
+  objects = await openS3Objects(behind);
+  impatient = await openS3Objects(behind, {
     idleMs: 1000,
     answerMs: 1000,
     storedMs: 1000,
   });
-  hasty = await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, behind), {
+  hasty = await openS3Objects(behind, {
     idleMs: 1000,
     answerMs: 200,
     storedMs: 300,
@@ -169,6 +171,40 @@ it.each<S3Fault>(['truncated', 'shortened'])(
     expect(received).toBeLessThanOrEqual(50_000);
   },
 );
+
+it('keeps nothing of an upload whose bytes were changed on the way', async () => {
+  const bytes = numbered(100_000);
+  const { hash } = digestOf(bytes);
+  inject('flipped', 1);
+  await expect(objects.put('changed', reused(100_000, 10_000), 100_000, hash)).rejects.toThrow(
+    'ASSAY_BUCKET_AWAY: PUT',
+  );
+  expect(await direct.get('changed', 0, 1)).toBeUndefined();
+  await objects.put('whole', reused(100_000, 10_000), 100_000, hash);
+  expect((await read(direct, 'whole', 100_000))?.equals(bytes)).toBe(true);
+});
+
+it.each([
+  ['bytes in memory', 5000, () => numbered(5000), 5000],
+  ['content of unknown size', 5000, () => reused(5000, 1000), undefined],
+  ['a part of it', 9 * MIB, () => reused(9 * MIB, 1 * MIB), undefined],
+] as const)('sends %s again if they were changed on the way', async (_, length, content, size) => {
+  const isPut = ({ method }: S3Call) => method === 'PUT';
+  const name = `again-${length}-${size}`;
+  inject('flipped', 1, isPut);
+  await objects.put(name, content(), size);
+  expect((await read(direct, name, length))?.equals(numbered(length))).toBe(true);
+});
+
+it('keeps nothing of an upload if the bytes of a part that is streamed were changed on the way', async () => {
+  const partial = await openS3Objects(behind, { singlePutBytes: 1 * MIB });
+  onTestFinished(() => partial.close());
+  inject('flipped', 1, ({ path }) => path.includes('partNumber=1'));
+  await expect(partial.put('parts', reused(6 * MIB, 1 * MIB), 6 * MIB)).rejects.toThrow('other bytes');
+  expect(await direct.get('parts', 0, 1)).toBeUndefined();
+  await partial.put('parts', reused(6 * MIB, 1 * MIB), 6 * MIB);
+  expect((await read(direct, 'parts', 6 * MIB))?.equals(numbered(6 * MIB))).toBe(true);
+});
 
 it('passes on that an object is missing as long as the server says so', async () => {
   inject('missing', 1);

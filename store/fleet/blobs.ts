@@ -80,24 +80,20 @@ const PUT_LARGE: Statement = {
         SELECT $1, g.n, c.tick, $5, $6, $7::int8[] FROM added, g, c WHERE added.generation = g.n
       ),
       settled AS (
-        UPDATE assay.object o SET tick = c.tick,
-          state = CASE WHEN added.generation = g.n THEN ${STORED} ELSE ${CONDEMNED} END
-        FROM added, g, c WHERE o.name IN (SELECT name FROM owned)
+        UPDATE assay.object o SET state = ${STORED}, tick = c.tick FROM added, g, c
+        WHERE o.name IN (SELECT name FROM owned) AND added.generation = g.n
       ),
       counted AS (${COUNT})
     SELECT added.generation = g.n AS "isMine" FROM added, g`,
 };
 
-/**
- * Gives the blob of generation `$2` the objects that PUT_LARGE has just condemned. No row comes back if the blob has
- * changed meanwhile.
- */
+/** Gives the blob of generation `$2` the upload's own objects. No row comes back if one of them has changed. */
 const REPAIR: Statement = {
   name: 'blob repair',
   text: `
     WITH c AS (SELECT tick FROM assay.clock), g AS (SELECT nextval('assay.generation') AS n),
       owned AS (
-        SELECT name FROM assay.object WHERE name = ANY ($5::uuid[]) AND state = ${CONDEMNED}
+        SELECT name FROM assay.object WHERE name = ANY ($5::uuid[]) AND state IN (${UPLOADING}, ${PART})
         ORDER BY name FOR UPDATE
       ),
       lost AS (
@@ -324,17 +320,21 @@ export class FleetBlobs implements Blobs {
     ]);
     if (!put)
       throw new AssayError('ASSAY_STORE_FAULT', 'the upload took so long that its object was given up');
-    if (!put.isMine) await this.#repair(digest.hash, [tenantList(number), checksums, names, lengths]);
+    if (!put.isMine && !(await this.#repair(digest.hash, [tenantList(number), checksums, names, lengths])))
+      await this.#parts.objectRows.condemn(names);
     this.#parts.presence.added(digest, number, at);
     this.#parts.acknowledged.addBlob(digest.hash);
   }
 
-  /** The blob was present before this put. If the bucket has lost it, what was sent replaces it (F4). */
-  async #repair(hash: Hash, sent: readonly unknown[]): Promise<void> {
+  /**
+   * The blob was present before this put. If the bucket has lost it, what was sent replaces it (F4). False if the
+   * bucket has it.
+   */
+  async #repair(hash: Hash, sent: readonly unknown[]): Promise<boolean> {
     const present = await this.find(hash, EVERYONE);
-    if (present && (await this.#hasObjects(present))) return;
+    if (present && (await this.#hasObjects(present))) return false;
     const values = [bytesOf(hash), present?.generation, ...sent];
-    if (present && (await this.#parts.database.query(REPAIR, values)).length > 0) return;
+    if (present && (await this.#parts.database.query(REPAIR, values)).length > 0) return true;
     throw changed(hash);
   }
 

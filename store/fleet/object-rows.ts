@@ -52,11 +52,16 @@ export class ObjectRows {
       return await upload(name);
     } catch (error) {
       // If this fails too, the janitor finds the row.
-      await this.#database.query(CONDEMN, [[name]]).catch(() => {});
+      await this.condemn([name]).catch(() => {});
       throw error;
     } finally {
       this.#uploading.delete(name);
     }
+  }
+
+  /** Those that are still being uploaded. Others, and parts, have an owner. */
+  async condemn(names: readonly string[]): Promise<void> {
+    await this.#database.query(CONDEMN, [names]);
   }
 
   async confirm(): Promise<void> {

@@ -184,8 +184,10 @@ export const STORE = {
   janitorRows: 1000,
   /** A missing object is asked for again after this long, before its blob counts as lost. */
   lostAfterMs: 1 * MINUTE,
-  /** Missing objects that a node remembers for that. */
+  /** Missing objects that a node remembers for that, and those with wrong bytes. */
   maxSuspects: 10_000,
+  /** Wrong bytes that no other node has looked at for so long are looked at by the same one again. */
+  aloneMs: 15 * MINUTE,
   /** Objects of one blob that a put asks the bucket for at once. */
   objectChecks: 8,
   /** How often an object's bytes are asked for again from where they stopped. */

@@ -7,8 +7,8 @@
 // F2 The row of a large blob is written after its object is durable, and only while the object's row is still the
 //    upload's own (object-rows.ts). The second of two uploads of one digest condemns its own object.
 // F3 An object's name is never used twice. So nothing that deletes an object can hit another blob's.
-// F4 A put of a large blob is acknowledged only if the bucket has its objects. If it has lost one, the objects that
-//    the put has just sent take their place, as a new generation.
+// F4 A put of a large blob is acknowledged only if the bucket has its objects. If it has lost one, or this node reads
+//    wrong bytes of one, the objects that the put has just sent take their place, as a new generation.
 import { concurrently } from '../../core/concurrently.ts';
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
@@ -29,6 +29,7 @@ import { CONDEMNED, type ObjectRows, PART, STORED, UPLOADING } from './object-ro
 import type { Presence } from './presence.ts';
 import type { SharedReads, Tier } from './shared-reads.ts';
 import { EVERYONE, NOBODY, type TenantNumbers } from './tenants.ts';
+import type { WrongObjects } from './wrong-objects.ts';
 
 const GET: Statement = {
   name: 'blob get',
@@ -158,6 +159,7 @@ export interface FleetBlobsParts {
   readonly tenants: TenantNumbers;
   readonly objectRows: ObjectRows;
   readonly lost: LostObjects;
+  readonly wrong: WrongObjects;
   readonly reads: SharedReads;
   readonly tier: Tier | undefined;
   readonly now: () => number;
@@ -242,7 +244,7 @@ export class FleetBlobs implements Blobs {
     const { size, generation, names, lengths } = row;
     const checksums = decodeChecksums(row.checksums, size);
     if (checksums && names && lengths)
-      return new FleetLargeBlob(this, this.#parts, hash, generation, { size, checksums, names, lengths });
+      return new FleetLargeBlob(this.#parts, hash, generation, { size, checksums, names, lengths });
     await this.quarantine(hash, generation, 'its checksums do not fit its size');
     return undefined;
   }
@@ -285,7 +287,8 @@ export class FleetBlobs implements Blobs {
     tenant: string | undefined,
   ): Promise<Digest> {
     const present = await this.#findPresent(expected);
-    if (present && (await this.#hasObjects(present))) return this.#confirm(expected, pieces, tenant);
+    if (present && (await this.#hasObjects(expected.hash, present)))
+      return this.#confirm(expected, pieces, tenant);
     return this.#parts.objectRows.whileUploading(async (name) => {
       const hash = await ContentHash.create();
       try {
@@ -332,10 +335,11 @@ export class FleetBlobs implements Blobs {
    */
   async #repair(hash: Hash, sent: readonly unknown[]): Promise<boolean> {
     const present = await this.find(hash, EVERYONE);
-    if (present && (await this.#hasObjects(present))) return false;
+    if (present && (await this.#hasObjects(hash, present))) return false;
     const values = [bytesOf(hash), present?.generation, ...sent];
-    if (present && (await this.#parts.database.query(REPAIR, values)).length > 0) return true;
-    throw changed(hash);
+    if (!present || (await this.#parts.database.query(REPAIR, values)).length === 0) throw changed(hash);
+    this.#parts.wrong.forget(hash);
+    return true;
   }
 
   async #findPresent({ hash, size }: Expected): Promise<BlobRow | undefined> {
@@ -347,8 +351,9 @@ export class FleetBlobs implements Blobs {
   }
 
   /** Asks the bucket. A bucket without its canary may be another one: what it lacks means nothing. */
-  async #hasObjects({ names }: BlobRow): Promise<boolean> {
-    const { bucket } = this.#parts;
+  async #hasObjects(hash: Hash | undefined, { generation, names }: BlobRow): Promise<boolean> {
+    const { bucket, wrong } = this.#parts;
+    if (hash !== undefined && wrong.isSuspect(hash, generation)) return false;
     let isWhole = true;
     await concurrently(names ?? [], STORE.objectChecks, async (name) => {
       if (!(await bucket.has(name))) isWhole = false;
@@ -377,8 +382,13 @@ export class FleetBlobs implements Blobs {
     throw changed(digest.hash);
   }
 
+  /** What this node reads with wrong bytes is missing too. */
   async missing(digests: readonly Digest[], tenant?: string): Promise<Digest[]> {
-    return this.#parts.presence.missing(digests, await this.#parts.tenants.find(tenant));
+    const { presence, tenants, wrong } = this.#parts;
+    const missing = await presence.missing(digests, await tenants.find(tenant));
+    if (!wrong.hasSuspects) return missing;
+    const hashes = new Set(missing.map(({ hash }) => hash));
+    return digests.filter(({ hash }) => hashes.has(hash) || wrong.isSuspect(hash));
   }
 
   async touch(hashes: readonly Hash[], tenant?: string): Promise<void> {
@@ -394,6 +404,7 @@ export class FleetBlobs implements Blobs {
   ): Promise<void> {
     this.#parts.presence.forget();
     this.#parts.acknowledged.removeBlob(hash);
+    this.#parts.wrong.forget(hash);
     const gone = await this.#parts.database.query(REMOVE, [bytesOf(hash), generation]);
     if (gone.length > 0) this.#parts.onEvent({ type, hash, detail });
   }
@@ -401,15 +412,13 @@ export class FleetBlobs implements Blobs {
 
 class FleetLargeBlob implements LargeBlob {
   readonly size: number;
-  readonly #blobs: FleetBlobs;
   readonly #parts: FleetBlobsParts;
   readonly #hash: Hash;
   readonly #generation: number;
   readonly #list: ObjectList;
 
-  constructor(blobs: FleetBlobs, parts: FleetBlobsParts, hash: Hash, generation: number, list: ObjectList) {
+  constructor(parts: FleetBlobsParts, hash: Hash, generation: number, list: ObjectList) {
     this.size = list.size;
-    this.#blobs = blobs;
     this.#parts = parts;
     this.#hash = hash;
     this.#generation = generation;
@@ -429,12 +438,12 @@ class FleetLargeBlob implements LargeBlob {
       }
     } catch (error) {
       if (error instanceof NoSuchObject) this.#parts.lost.suspect(this.#hash, this.#generation, this.#list);
-      throw error instanceof WrongChunk ? await this.#corrupt(error.message) : error;
+      throw error instanceof WrongChunk ? this.#wrong(error.message) : error;
     }
   }
 
-  async #corrupt(detail: string): Promise<AssayError> {
-    await this.#blobs.quarantine(this.#hash, this.#generation, detail);
+  #wrong(detail: string): AssayError {
+    this.#parts.wrong.suspect(this.#hash, this.#generation, this.#list);
     return new AssayError('ASSAY_BLOB_CORRUPT', `${this.#hash}: ${detail}`);
   }
 }

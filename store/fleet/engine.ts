@@ -24,6 +24,7 @@ import { SharedSecret } from './shared-secret.ts';
 import { TenantNumbers } from './tenants.ts';
 import { UploadRows } from './upload-rows.ts';
 import { FleetUploads } from './uploads.ts';
+import { WrongObjects } from './wrong-objects.ts';
 
 export interface FleetEngineOptions {
   readonly index: string;
@@ -100,6 +101,13 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     (hash, generation, detail) => blobs.quarantine(hash, generation, detail, 'lost'),
     options.lostAfterMs,
   );
+  const wrong = new WrongObjects({
+    database,
+    bucket,
+    clock,
+    remove: (hash, generation, detail) => blobs.quarantine(hash, generation, detail),
+    waitMs: options.lostAfterMs,
+  });
   const reads = new SharedReads(bucket, options.tier, options.copyLimits);
   const blobs: FleetBlobs = new FleetBlobs({
     database,
@@ -109,13 +117,14 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     tenants,
     objectRows,
     lost,
+    wrong,
     reads,
     tier: options.tier,
     now,
     onEvent,
   });
   const eviction = new FleetEviction(database);
-  const janitor = new Janitor({ database, bucket, clock, objectRows, eviction, maxBytes, onEvent });
+  const janitor = new Janitor({ database, bucket, clock, objectRows, eviction, wrong, maxBytes, onEvent });
   const uploads = new FleetUploads({
     rows: new UploadRows(database),
     bucket,
@@ -162,6 +171,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     async close() {
       await uploads.close();
       lost.close();
+      wrong.close();
       await janitor.close();
       await clock.stop();
       await bucket.close();

@@ -1,4 +1,5 @@
-// The janitor: removes what dead nodes left, deletes condemned objects, and keeps the store within its limit. Every
+// The janitor: removes what dead nodes left, deletes condemned objects, keeps the store within its limit, and looks at
+// the blobs of which another node has read wrong bytes. Every
 // node has one, and any number may run at once: each change holds only for rows that are still as they were seen.
 //
 // Invariants:
@@ -14,6 +15,7 @@ import type { Database, Statement } from './database.ts';
 import type { FleetEviction } from './eviction.ts';
 import type { LogicalClock } from './logical-clock.ts';
 import { CONDEMNED, type ObjectRows, PART, UPLOADING } from './object-rows.ts';
+import type { WrongObjects } from './wrong-objects.ts';
 
 const ABANDONED_UPLOADS: Statement = {
   name: 'janitor uploads',
@@ -77,6 +79,7 @@ export interface JanitorOptions {
   readonly clock: LogicalClock;
   readonly objectRows: ObjectRows;
   readonly eviction: FleetEviction;
+  readonly wrong: WrongObjects;
   /** The bytes that the fleet may hold. */
   readonly maxBytes: number;
   readonly onEvent: OnStoreEvent;
@@ -139,6 +142,7 @@ export class Janitor {
       await this.evict();
       deleted = await this.deleteCondemned();
       orphans = await this.listPage();
+      if (!this.#options.bucket.isAway) await this.#options.wrong.judge();
     } finally {
       this.#isRunning = false;
       if (condemned + deleted + orphans > 0)

@@ -129,8 +129,19 @@ CREATE TABLE assay.secret (
 );
 `;
 
+/** `suspect`: blobs of which a node has read wrong bytes (wrong-objects.ts). */
+const THIRD = `
+CREATE TABLE assay.suspect (
+  hash bytea NOT NULL,
+  generation bigint NOT NULL,
+  node uuid NOT NULL,
+  tick bigint NOT NULL,
+  PRIMARY KEY (hash, generation)
+);
+`;
+
 /** Each brings the tables to the version of its place in this list, counted from 1. */
-const MIGRATIONS: readonly string[] = [FIRST, SECOND];
+const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD];
 
 /** The version that this Assay needs. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -543,6 +543,101 @@ describe('an object that the bucket does not have', () => {
   });
 });
 
+describe('a large blob whose bytes are wrong', () => {
+  const bytes = contentOf('flipped', LARGE);
+  const digest = digestOf(bytes);
+  const suspects = () => database.query('SELECT FROM assay.suspect');
+  const flip = (content: Buffer) => {
+    content[500] = (content[500] ?? 0) ^ 1;
+  };
+
+  /** The same bucket, over a bad cable. */
+  class BadCable extends MemoryObjects {
+    isBad = true;
+
+    override async get(name: string, offset: number, length: number) {
+      const content = await objects.get(name, offset, length);
+      if (!content || !this.isBad || name === canary) return content;
+      const all = Buffer.concat(await Array.fromAsync(content));
+      flip(all);
+      return streamOf(all);
+    }
+  }
+  let canary: string;
+
+  async function twoNodes(cable?: MemoryObjects): Promise<[Node, Node]> {
+    const two = await node({ memoMs: 0, lostAfterMs: 20 });
+    const [row] = await database.query('SELECT name::text FROM assay.canary');
+    canary = String(row?.name);
+    const one = await node({ memoMs: 0, lostAfterMs: 20, ...(cable && { objects: cable }) });
+    await two.blobs.put(digest, streamOf(bytes));
+    return [one, two];
+  }
+
+  const failsOn = (store: Node) =>
+    expect(readFrom(store, digest)).rejects.toMatchObject({ code: 'ASSAY_BLOB_CORRUPT' });
+
+  test('for one node only is a miss there, and no node removes it', async () => {
+    const cable = new BadCable();
+    const [one, two] = await twoNodes(cable);
+    await failsOn(one);
+    expect(await isMissing(one, bytes)).toBe(true);
+    expect(await isMissing(two, bytes)).toBe(false);
+    await expect.poll(suspects).toHaveLength(1);
+    await one.engine.janitor.run();
+    expect(await suspects()).toHaveLength(1);
+    await two.engine.janitor.run();
+    expect(await suspects()).toEqual([]);
+    expect((await readFrom(two, digest))?.equals(bytes)).toBe(true);
+    cable.isBad = false;
+    await one.engine.janitor.run();
+    expect(await isMissing(one, bytes)).toBe(false);
+    expect((await readFrom(one, digest))?.equals(bytes)).toBe(true);
+    expect(events).toEqual([]);
+  });
+
+  test('for a moment is there again after the second look of the same node', async () => {
+    const cable = new BadCable();
+    const [one] = await twoNodes(cable);
+    await failsOn(one);
+    cable.isBad = false;
+    await expect.poll(() => isMissing(one, bytes)).toBe(false);
+    expect(await suspects()).toEqual([]);
+  });
+
+  test('for two nodes is removed by the second', async () => {
+    const [one, two] = await twoNodes();
+    for (const [name, content] of objects.kept) if (name !== canary) flip(content);
+    await failsOn(one);
+    await expect.poll(suspects).toHaveLength(1);
+    await two.engine.janitor.run();
+    expect(events).toMatchObject([{ type: 'quarantined', hash: digest.hash }]);
+    expect(await isMissing(two, bytes)).toBe(true);
+    expect(await suspects()).toEqual([]);
+  });
+
+  test('for the only node is removed by its third look', async () => {
+    const [one] = await twoNodes();
+    for (const [name, content] of objects.kept) if (name !== canary) flip(content);
+    await failsOn(one);
+    await expect.poll(suspects).toHaveLength(1);
+    await one.engine.janitor.run();
+    expect(events).toEqual([]);
+    await database.advance(one.engine.clock.ticksFor(STORE.aloneMs) + 1);
+    await one.engine.janitor.run();
+    expect(events).toMatchObject([{ type: 'quarantined', hash: digest.hash }]);
+  });
+
+  test('is replaced at once by a put at the node that doubts it', async () => {
+    const [one, two] = await twoNodes();
+    for (const [name, content] of objects.kept) if (name !== canary) flip(content);
+    await failsOn(one);
+    await one.blobs.put(digest, streamOf(bytes));
+    for (const store of [one, two]) expect((await readFrom(store, digest))?.equals(bytes)).toBe(true);
+    expect(await isMissing(one, bytes)).toBe(false);
+  });
+});
+
 describe('an inspection', () => {
   test('examines every blob and result, renews no lease, and takes out only what is wrong', async () => {
     const one = await node({ memoMs: 0, lostAfterMs: 20 });

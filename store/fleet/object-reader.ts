@@ -10,7 +10,7 @@ import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
 import { loadChecksum } from '../shared/checksum.ts';
 import type { Bucket } from './bucket.ts';
-import { NoAnswer } from './objects.ts';
+import { NoAnswer } from './s3/deadline.ts';
 
 /** Where the bytes of a large blob lie. */
 export interface ObjectList {

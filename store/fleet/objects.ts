@@ -3,7 +3,6 @@
 // A name is used once, ever: a late or repeated DELETE can then hit only an object that was condemned before,
 // and nothing depends on conditional PUTs.
 import type { Hash } from '../../core/digest.ts';
-import { AssayError } from '../../core/errors.ts';
 
 /** An object in a listing. The bucket is part of another system: ages come from its own clock. */
 export interface ListedObject {
@@ -17,13 +16,6 @@ export interface ObjectsPage {
   readonly objects: readonly ListedObject[];
   /** The argument of the next call. Undefined after the last page. */
   readonly after: string | undefined;
-}
-
-/** The bucket took a request and answered nothing. Asking again would double the wait. */
-export class NoAnswer extends AssayError {
-  constructor(detail: string) {
-    super('ASSAY_BUCKET_AWAY', detail);
-  }
 }
 
 /**

@@ -1,9 +1,9 @@
 // The content of one part of an upload, as it arrives: what fits in a row, or segments for objects.
 
 import { STORE } from '../limits.ts';
+import type { ContentHash } from '../shared/content-hash.ts';
 import type { IncomingPart } from '../shared/incoming-part.ts';
 import type { Expected } from '../store.ts';
-import type { ContentHash } from './content-hash.ts';
 
 /** The upload to which a part belongs. */
 export interface ReceivingUpload {

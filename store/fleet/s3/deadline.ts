@@ -1,6 +1,14 @@
 // Ends a request if nothing moves for a time, or no answer begins. The time stops while the server waits for this
 // side.
+import { AssayError } from '../../../core/errors.ts';
 import type { Progress } from './outgoing.ts';
+
+/** The bucket took a request and answered nothing. Asking again would double the wait. */
+export class NoAnswer extends AssayError {
+  constructor(detail: string) {
+    super('ASSAY_BUCKET_AWAY', detail);
+  }
+}
 
 export class Deadline implements Progress {
   readonly #controller = new AbortController();

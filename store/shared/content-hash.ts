@@ -3,8 +3,8 @@ import type { Hash as Hasher } from 'node:crypto';
 import { type Digest, parseHash } from '../../core/digest.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
 import { STORE } from '../limits.ts';
-import { acquireBuffer, releaseBuffer } from '../shared/buffers.ts';
-import { type Checksum, encodeChecksums, loadChecksum } from '../shared/checksum.ts';
+import { acquireBuffer, releaseBuffer } from './buffers.ts';
+import { type Checksum, encodeChecksums, loadChecksum } from './checksum.ts';
 
 export class ContentHash {
   readonly #hasher: Hasher = nodeCrypto().createHash('sha256');

@@ -33,6 +33,7 @@ class Load {
   written = 0;
   verified = 0;
   copied = 0;
+  refused = 0;
 
   constructor(directory: string, random: Random) {
     this.#directory = directory;
@@ -58,6 +59,7 @@ class Load {
       if (what === 'wrote') this.written += Number(count);
       if (what === 'verified') this.verified += Number(count);
       if (what === 'copied') this.copied += Number(count);
+      if (what === 'refused') this.refused += Number(count);
     }
   }
 
@@ -133,6 +135,7 @@ test(`after ${SECONDS} s of load, kills and stops every page of the index is in 
     'blobs verified': load.verified,
     'blobs copied': load.copied,
     commits: checked.transaction,
+    'writes that LMDB refused for its free list': load.refused,
     'checks of all pages': checks + 1,
     pages: checked.pages,
     'pages in two places': 0,

@@ -32,7 +32,7 @@ test('stop finishes an upload in flight, and accepts no new connection meanwhile
 
 test('a server of a fleet is unready before it closes its port, and works until then', async () => {
   const store = { ...openMemoryStore(), parts: async () => ({ index: 'ok' }) };
-  const server = await testServer({ store, limits: { noticeMs: 400 } });
+  const server = await testServer({ store, limits: { noticeMs: 4000 } });
   const readiness = async () => (await fetch(`${server.url}/readyz`)).status;
   expect(await readiness()).toBe(200);
   const stopped = server.stop();

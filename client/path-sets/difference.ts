@@ -52,7 +52,7 @@ function listed(
   folder: string,
   { shownNow }: Pick<States, 'shownNow'>,
 ): { readonly name: string; readonly how: string } | undefined {
-  const now = seen.shown.length > 0 ? shownNow(seen) : undefined;
+  const now = seen.shown.length > 0 || (seen.names && seen.left !== '') ? shownNow(seen) : undefined;
   if (!now) return undefined;
   const [before, after] = [byName(seen.shown), byName(now)];
   for (const [name, type] of [...after, ...before]) {

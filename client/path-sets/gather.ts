@@ -28,6 +28,7 @@ import {
   toBytes,
 } from '../../hermeticity/system/absolute-path.ts';
 import type { FileStamp } from '../../hermeticity/trace/access.ts';
+import { namesNow } from '../../hermeticity/trace/folder-names.ts';
 import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
 import type { ReadSetEntry, Shown } from '../../hermeticity/verdict/read-set.ts';
 import { isInToolCache } from '../../hermeticity/verdict/tool-caches.ts';
@@ -94,6 +95,15 @@ interface Found extends Omit<ObservedPath, 'root' | 'path'> {
   readonly searchedFrom: readonly AbsPath[];
 }
 
+interface Hidden {
+  /** The command was shown it. */
+  readonly wasThere: boolean;
+  /** Names in it that do not count either. */
+  readonly without: readonly string[];
+}
+
+const NONE: Shown = new Map();
+
 class Gathering {
   readonly #unordered: UnorderedOutputs;
   readonly #written: ReadonlySet<AbsPath>;
@@ -104,6 +114,9 @@ class Gathering {
   readonly #outputs: readonly AbsPath[];
   readonly #found = new Map<AbsPath, Found>();
   readonly #facts: Fact[] = [];
+  /** Folders that a listing does not count. */
+  readonly #hidden = new Map<AbsPath, Hidden>();
+  #ownNames: ReadonlyMap<AbsPath, readonly string[]> | undefined;
   /** The dynamic loader looked up libraries in its cache, and no program read the cache itself. */
   #usedLoaderCache = false;
 
@@ -166,6 +179,7 @@ class Gathering {
   }
 
   end(facts: readonly Fact[]): PathSet {
+    for (const [folder, hidden] of this.#hidden) this.#addHidden(folder, hidden);
     const rooted = [...this.#found].flatMap(([path, seen]) => this.#rooted(path, seen));
     for (const fact of [...this.#facts, ...facts]) {
       const seen = { ...MISSING, ...fact };
@@ -213,11 +227,45 @@ class Gathering {
     const state = counts(first, without);
     const shown = this.#namesToShow(path, first, { without, lens });
     this.#found.set(path, { ...MISSING, names: true, state, without, lens, shown, searchedFrom });
+    this.#hideFoldersIn(path, without, (name) => first.has(name));
     for (const name of first.keys()) {
       const cache = pathIn(path, name);
       if (!this.#states.listings.isToolCache(path, name) || this.#found.has(cache)) continue;
       this.#keep({ path: cache, searchedFrom: [] });
     }
+  }
+
+  /**
+   * A folder that the command made, or that lies around an output, is no name of a listing. So what others put
+   * into it is a fact of its own.
+   */
+  #hideFoldersIn(folder: AbsPath, names: readonly string[], wasThere: (name: string) => boolean): void {
+    const around = this.#states.listings.namesAroundOutputs(folder);
+    for (const name of new Set([...names, ...around])) this.#hide(pathIn(folder, name), wasThere(name));
+  }
+
+  #hide(path: AbsPath, wasThere: boolean): void {
+    if (this.#hidden.has(path) || !this.#isUndeclared(path) || this.#unordered.holds(path)) return;
+    if (this.#isInToolCache(path) || this.#states.hides(path)) return;
+    const without = [...this.#ownNamesIn(path), ...this.#unordered.absentIn(path, new Map())];
+    this.#hidden.set(path, { wasThere, without: [...new Set(without)].sort() });
+    this.#hideFoldersIn(path, without, () => wasThere);
+  }
+
+  /** A folder in which others have nothing is the same as none, unless the command looked for it. */
+  #addHidden(path: AbsPath, { wasThere, without }: Hidden): void {
+    const known = this.#found.get(path);
+    const stats = statsAt(path);
+    if (known?.names || (stats && !stats.isDirectory()) || (!stats && known)) return;
+    const { listings } = this.#states;
+    const listing = { without, lens: '' };
+    const empty = listings.state(path, NONE, listing);
+    if (wasThere && stats && listings.state(path, namesNow(path).entries, listing) !== empty) {
+      if (!known) this.#keep({ path, searchedFrom: [] }, stats);
+      return;
+    }
+    const states = known?.state === 'folder' ? { state: empty } : { left: empty };
+    this.#found.set(path, { ...MISSING, searchedFrom: [], ...known, names: true, without, ...states });
   }
 
   /** A later miss then names what came or went. */
@@ -230,8 +278,10 @@ class Gathering {
     const counted = this.#unordered.countedAbsence(path, stats ? path : topmostAbsent(path));
     if (counted === undefined) return;
     if (!stats) this.#addMissing(counted, searchedFrom);
-    else if (isOwn) this.#found.set(path, { ...MISSING, left: this.#states.at(path), searchedFrom });
-    else throw changed(path, 'appeared');
+    else if (isOwn) {
+      this.#found.set(path, { ...MISSING, left: this.#states.at(path), searchedFrom });
+      if (stats.isDirectory()) this.#hide(path, false);
+    } else throw changed(path, 'appeared');
   }
 
   /** A missing folder counts as searched for only if everything missing below it was searched for. */
@@ -273,8 +323,8 @@ class Gathering {
 
   /** Without names that it removed again: such a name is often another one in every run. */
   #ownNamesIn(folder: AbsPath): string[] {
-    const names = [...this.#written].filter((path) => parentFolder(path) === folder && statsAt(path));
-    return names.map((path) => path.slice(path.lastIndexOf('/') + 1)).sort();
+    this.#ownNames ??= byFolder(this.#written);
+    return (this.#ownNames.get(folder) ?? []).filter((name) => statsAt(pathIn(folder, name)));
   }
 
   /**
@@ -325,6 +375,20 @@ function isStampOf(
   { inode, changedAtMs }: FileStamp,
 ): boolean {
   return ino === inode && Math.abs(ctimeMs - changedAtMs) < 0.002;
+}
+
+/** The names of these paths by their folders, sorted. */
+function byFolder(paths: Iterable<AbsPath>): ReadonlyMap<AbsPath, readonly string[]> {
+  const names = new Map<AbsPath, string[]>();
+  for (const path of paths) {
+    const folder = parentFolder(path);
+    const known = names.get(folder);
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    if (known) known.push(name);
+    else names.set(folder, [name]);
+  }
+  for (const list of names.values()) list.sort();
+  return names;
 }
 
 function differingName(one: Shown, other: Shown): string | undefined {

@@ -2,17 +2,25 @@
 // for those that are there now.
 // Guaranteed: every name counts with its type, except by one of these rules.
 //
-// - Outputs of the action, folders that hold only them, and .assay are no names: Assay sets them aside, or makes them.
+// - Outputs of the action, folders around them, and .assay are no names: Assay sets them aside, or makes them. What else
+//   lies in such a folder is a fact of its own (gather.ts).
 // - `without`: what the command made itself, and outputs of other steps that were absent when it listed the folder.
 // - A cache that is set aside is no name. Another tool's cache is none either; one that the command was shown is a fact of its own (gather.ts).
 // - `.git` counts without its type: in a worktree it is a file.
 // - The lens of the programs that listed the folder (hermeticity/lenses/lenses.ts).
 import { lstatSync } from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
-import { parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import type { ObservedPath } from '../../core/path-set.ts';
 import { lensNamed } from '../../hermeticity/lenses/lenses.ts';
-import { type AbsPath, absPath, inside, relativeIn } from '../../hermeticity/system/absolute-path.ts';
+import {
+  type AbsPath,
+  absPath,
+  foldersAbove,
+  inside,
+  parentFolder,
+  relativeIn,
+} from '../../hermeticity/system/absolute-path.ts';
 import type { EntryType } from '../../hermeticity/trace/folder-names.ts';
 import { isInToolCache } from '../../hermeticity/verdict/tool-caches.ts';
 import type { RunRequest } from '../action/request.ts';
@@ -26,8 +34,9 @@ export type Listing = Pick<ObservedPath, 'without' | 'lens'>;
 
 export class Listings {
   readonly #workspace: AbsPath;
+  /** A restored hit makes these folders. */
+  readonly #aroundOutputs: ReadonlySet<AbsPath>;
   readonly #hidden: ReadonlySet<AbsPath>;
-
   readonly #isSetAside: (path: AbsPath) => boolean;
 
   /** `isSetAside`: whether the path is a cache that Assay sets aside before the command starts. */
@@ -37,7 +46,9 @@ export class Listings {
   ) {
     this.#isSetAside = isSetAside;
     this.#workspace = absPath(workspace);
-    this.#hidden = new Set(outputsAndFoldersAbove(outputs, this.#workspace));
+    const own = outputs.map((output) => inside(this.#workspace, output));
+    this.#aroundOutputs = new Set(own.flatMap((path) => [...foldersBetween(path, this.#workspace)]));
+    this.#hidden = new Set([...own, ...this.#aroundOutputs]);
   }
 
   /** A listing with the lens of a newer version has no state that fits. */
@@ -61,6 +72,12 @@ export class Listings {
       lines.push(`${name === GIT ? '' : type} ${name}`);
     }
     return lines.sort();
+  }
+
+  /** The names in this folder of folders around the action's outputs. */
+  namesAroundOutputs(folder: AbsPath): string[] {
+    const inside = [...this.#aroundOutputs].filter((path) => parentFolder(path) === folder);
+    return inside.map((path) => path.slice(path.lastIndexOf('/') + 1));
   }
 
   #isHidden(folder: AbsPath, name: string): boolean {
@@ -91,9 +108,9 @@ function isThere(workspace: AbsPath, path: RelPath): boolean {
   return lstatSync(toSystemPath(workspace, path), { throwIfNoEntry: false }) !== undefined;
 }
 
-/** A restored hit makes these folders. */
-function* outputsAndFoldersAbove(outputs: readonly RelPath[], workspace: AbsPath): Generator<AbsPath> {
-  for (const output of outputs) {
-    for (let path = output; path !== ROOT; path = parentOf(path)) yield inside(workspace, path);
+function* foldersBetween(path: AbsPath, workspace: AbsPath): Generator<AbsPath> {
+  for (const folder of foldersAbove(path)) {
+    if (folder === workspace) return;
+    yield folder;
   }
 }

@@ -17,6 +17,6 @@ export function remembering(stateOf: StateOf, sealed: PathSet = []): StateOf {
 }
 
 function nameOf(seen: ObservedPath): string {
-  const { root, path, names, left, without } = seen;
-  return JSON.stringify([root, path, names, left, without, wasAbsent(seen)]);
+  const { root, path, names, left, without, lens } = seen;
+  return JSON.stringify([root, path, names, left, without, lens, wasAbsent(seen)]);
 }

@@ -25,6 +25,15 @@ export class UnorderedOutputs {
     return names ? [...names].filter((name) => !shown.has(name)) : [];
   }
 
+  /** Whether the path is such an output, or lies in one. */
+  holds(path: AbsPath): boolean {
+    const relative = relativeIn(this.#workspace, path);
+    if (relative === undefined) return false;
+    const { outputs } = this.#index();
+    for (let at = relative; at !== ROOT; at = parentOf(at)) if (outputs.has(at)) return true;
+    return false;
+  }
+
   /**
    * For an absent path, and the outermost absent folder on the way to it: the outermost of these that holds no such
    * output, because its absence counts. Undefined if the path itself is, holds or lies in such an output.
@@ -34,7 +43,7 @@ export class UnorderedOutputs {
     const start = relativeIn(this.#workspace, outermost);
     const { outputs, above } = this.#index();
     if (whole === undefined || start === undefined || outputs.size === 0) return outermost;
-    for (let at = whole; at !== ROOT; at = parentOf(at)) if (outputs.has(at)) return undefined;
+    if (this.holds(path)) return undefined;
     let counted = start;
     while (above.has(counted)) {
       if (counted === whole) return undefined;

@@ -16,6 +16,9 @@ export interface Programs {
   textAt(path: AbsPath): string;
 }
 
+/** A program whose file is known, not only its name. */
+export type Program = LensName | 'python' | 'mkdir';
+
 const NODE = /^node(?:js)?$/;
 const PYTHON = /^python[\d.]*$/;
 const TSC_PACKAGE = /^(?:typescript|@typescript\/(?:typescript|native-preview)-[\w-]+)$/;
@@ -23,6 +26,8 @@ const TSC_FILE = /\/(?:bin\/tsc|lib\/_?tsc(?:\.js)?)$/;
 const ESBUILD_PACKAGE = /^(?:esbuild|@esbuild\/[\w-]+)$/;
 /** With one of these, esbuild takes files of other extensions, expands patterns, or asks plugins. */
 const ESBUILD_EXTENDED = /^--(?:loader|resolve-extensions|service)(?::|=|$)|\*/;
+/** As the system installs it, not a script of that name. */
+const MKDIR_FILE = /^(?:\/usr)?\/(?:bin|lib)\//;
 /** CPython reads this at its start. */
 const PYTHON_LIBRARY = /\/lib\/python3[\d.]*\/encodings\//;
 const MODULE = /\.(?:py|pyc|so)$/;
@@ -31,7 +36,7 @@ export class Listers {
   readonly #report: TraceReport;
   readonly #programsHere: Programs;
   readonly #listings = new Map<AbsPath, PathAccess[]>();
-  readonly #programs = new Map<number, LensName | 'python' | undefined>();
+  readonly #programs = new Map<number, Program | undefined>();
   /** Folders that Python's importer has listed in this run. */
   readonly #importerFolders = new Set<AbsPath>();
   #isCPython: boolean | undefined;
@@ -54,18 +59,19 @@ export class Listers {
   }
 
   #lensOf(listing: PathAccess): LensName | undefined {
-    const program = this.#programOf(listing.process);
+    const program = this.programOf(listing.process);
+    if (program === 'mkdir') return undefined;
     if (program === 'python') return this.#isByImporter(listing) ? 'python-1' : undefined;
     if (program === 'go-1' && this.#embeds(listing.path)) return undefined;
     return program;
   }
 
-  #programOf(index: number): LensName | 'python' | undefined {
+  programOf(index: number): Program | undefined {
     if (!this.#programs.has(index)) this.#programs.set(index, this.#identify(this.#report.processes[index]));
     return this.#programs.get(index);
   }
 
-  #identify(process: TracedProcess | undefined): LensName | 'python' | undefined {
+  #identify(process: TracedProcess | undefined): Program | undefined {
     const [program = '', ...args] = process?.argv ?? [];
     if (process?.argvIsCut || program === '') return undefined;
     const name = program.slice(program.lastIndexOf('/') + 1);
@@ -76,6 +82,7 @@ export class Listers {
     if (TSC_FILE.test(file) && this.#isIn(file, TSC_PACKAGE)) return 'tsc-1';
     if (name === 'esbuild' && this.#isIn(file, ESBUILD_PACKAGE))
       return args.some((arg) => ESBUILD_EXTENDED.test(arg)) ? undefined : 'esbuild-1';
+    if (name === 'mkdir' && MKDIR_FILE.test(file)) return 'mkdir';
     return name === 'go' && /\/go(?:-[\d.]+)?\/bin\/go$/.test(file) ? 'go-1' : undefined;
   }
 

@@ -5,6 +5,7 @@
 // already say it. `lens`: the program can't act on it. `start-up`: a runtime reads it for itself at its start; such an
 // entry proves nothing, so docs/MACHINES.md lists each with what finds a dependence on it.
 // Findings, which people are told (judge-reads.ts), play no part here.
+import type { Program } from '../lenses/listers.ts';
 import { relativeIn } from '../system/absolute-path.ts';
 import type { PathAccess } from '../trace/access.ts';
 import { isHarmlessCache } from './tool-caches.ts';
@@ -20,7 +21,7 @@ export interface Omission {
 /** Assay's own folder in the workspace. */
 export const ASSAY_FOLDER = '.assay';
 
-const PYTHON = /^python[\d.]*$/;
+const MAKE_FOLDERS: readonly (Program | undefined)[] = ['esbuild-1', 'tsc-1'];
 const COMPILED_MODULES = /\/__pycache__(?:\/|$)/;
 
 export const OMISSIONS: readonly Omission[] = [
@@ -79,10 +80,19 @@ export const OMISSIONS: readonly Omission[] = [
     name: 'mkdir of the folders of outputs',
     reason: 'lens',
     why: 'mkdir makes the folder, or finds it: both are what the command wants.',
-    applies: (access, _, state) =>
-      (isExistence(access.kind) || access.kind === 'absent') &&
-      state.programOf(access) === 'mkdir' &&
-      state.declared.isOnlyAboveOutputs(access.path),
+    applies: ({ kind, path, process }, _, { declared, listers }) =>
+      (isExistence(kind) || kind === 'absent') &&
+      declared.isOnlyAboveOutputs(path) &&
+      listers.programOf(process) === 'mkdir',
+  },
+  {
+    name: 'folders of outputs for compilers',
+    reason: 'lens',
+    why: 'esbuild and tsc make the folder that they do not find. What they look for in it counts.',
+    applies: ({ kind, path, process }, _, { declared, listers }) =>
+      isExistence(kind) &&
+      declared.isOnlyAboveOutputs(path) &&
+      MAKE_FOLDERS.includes(listers.programOf(process)),
   },
   {
     name: 'no compiled modules',
@@ -91,8 +101,8 @@ export const OMISSIONS: readonly Omission[] = [
     applies: (access, place, state) =>
       access.kind === 'absent' &&
       place === 'workspace' &&
-      PYTHON.test(state.programOf(access)) &&
-      COMPILED_MODULES.test(access.path),
+      COMPILED_MODULES.test(access.path) &&
+      state.listers.programOf(access.process) === 'python',
   },
   {
     name: 'order of tests',

@@ -1,7 +1,6 @@
 // The read set: the paths that a run depends on beyond its declared inputs, with what the action was shown there.
 // A result depends on them as on its inputs, so a later lookup compares all of them.
 import { parseRelPath } from '../../core/path.ts';
-import { Listers } from '../lenses/listers.ts';
 import { type AbsPath, inside, isAtOrBelow, isBelow } from '../system/absolute-path.ts';
 import type { FileStamp, PathAccess } from '../trace/access.ts';
 import type { EntryType, FolderNames } from '../trace/folder-names.ts';
@@ -61,20 +60,18 @@ const ESBUILD = 'esbuild-1';
 
 export class ReadSet {
   readonly #state: VerdictState;
-  readonly #listers: Listers;
   readonly #found = new Map<AbsPath, Found>();
   #created: ReadonlySet<AbsPath> | undefined;
 
   constructor(state: VerdictState) {
     this.#state = state;
-    this.#listers = new Listers(state.report, state.declared);
   }
 
   note(access: PathAccess): void {
     const { kind, path, byProgram, names, stamp, again = false } = access;
     const found = this.#found.get(path) ?? this.#first(path, kind);
     if (kind === 'list') {
-      this.#listers.note(access);
+      this.#state.listers.note(access);
       const known = found.listings.get(names);
       if (!known || (known.again && !again))
         found.listings.set(names, { shown: names && this.#shown(path, names), again });
@@ -127,7 +124,7 @@ export class ReadSet {
       /* The name of a temporary file that the action made differs in every run. */
       if (changed && found.was === 'absent' && declared.isInTemporary(path)) return [];
       const searchedFrom = found.was === undefined ? [declared.workspace] : searches.basesOf(path);
-      const lens = listings.size > 0 ? this.#listers.lensFor(path) : '';
+      const lens = listings.size > 0 ? this.#state.listers.lensFor(path) : '';
       return [{ path, ...found, listings: [...listings.values()], lens, changed, searchedFrom }];
     });
   }
@@ -137,7 +134,7 @@ export class ReadSet {
     const { workspace } = this.#state.declared;
     for (const [folder, found] of [...this.#found]) {
       if (found.listings.size === 0 || !isBelow(workspace, folder)) continue;
-      if (this.#listers.lensFor(folder) !== ESBUILD) continue;
+      if (this.#state.listers.lensFor(folder) !== ESBUILD) continue;
       /* That the folder exists is no fact: it lies above the workspace. */
       this.#found.delete(folder);
       for (const name of ESBUILD_NAMES_ABOVE) {

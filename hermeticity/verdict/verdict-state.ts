@@ -1,5 +1,6 @@
 // The state that all judges of one verdict share. It holds the report, the declaration, the policy, the
 // action's own files so far, and the suspicions so far.
+import { Listers } from '../lenses/listers.ts';
 import { type AbsPath, absPath, isAtOrBelow, isBelow } from '../system/absolute-path.ts';
 import type { Access, PathAccess, TraceReport } from '../trace/access.ts';
 import type { Declared } from './declaration.ts';
@@ -21,6 +22,7 @@ export class VerdictState {
   readonly own = new OwnFiles();
   readonly suspicions: Suspicion[] = [];
   readonly startUps: StartUpReads;
+  readonly listers: Listers;
   readonly #ownPids: ReadonlySet<string>;
 
   constructor(report: TraceReport, declared: Declared, policy: Policy) {
@@ -28,6 +30,7 @@ export class VerdictState {
     this.declared = declared;
     this.policy = policy;
     this.#ownPids = new Set(report.processes.map(({ pid }) => String(pid)));
+    this.listers = new Listers(report, declared);
     this.startUps = new StartUpReads(policy.startUpReads, report.accesses, (access) =>
       this.kernelName(access),
     );

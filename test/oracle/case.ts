@@ -152,6 +152,7 @@ class Case {
     const nonce = `${number}-${this.#folder.slice(-6)}`;
     const outputs = isGraph ? steps : [step];
     const before = clone.tree(outputs);
+    const others = new Map(steps.map((one) => [one.name, this.#othersOf(one, clone)]));
     const events: string[] = [];
     const atGate = (gate: number) => {
       for (const event of during.filter((one) => one.gate === gate))
@@ -170,7 +171,7 @@ class Case {
     this.#note(index, `${at} -> ${[...told(outcome), ...events].join('; ')}`);
     if (events.length > 0) return;
     this.#checkDamage(index, before, clone.tree(outputs));
-    await this.#compare({ clone, step, outcome, nonce, index, before });
+    await this.#compare({ clone, step, outcome, nonce, index, before, others });
   }
 
   /** A command may leave new files anywhere. Nothing else may change but outputs. */
@@ -219,14 +220,17 @@ class Case {
 
   /** A result that a store has for the same files must be a hit. */
   #checkMisses(seen: Seen): void {
-    const { clone, step, outcome, nonce, index, before } = seen;
-    const others = this.#othersOf(step, clone);
+    const { clone, outcome, nonce, index, before } = seen;
     for (const [name, result] of outcome.results) {
+      const others = seen.others.get(name) ?? new Map();
       const state = [name, nonce, JSON.stringify([...before])].join('\n');
       const known = this.#known.get(state) ?? [];
       this.#known.set(state, known);
       const isKnown = known.some(
-        ({ stores, shown }) => stores.has(clone.store) && lossesOf(shown, others).length === 0,
+        ({ stores, shown, from, above }) =>
+          stores.has(clone.store) &&
+          lossesOf(shown, others).length === 0 &&
+          treeDifferences(above, from.above()).length === 0,
       );
       if (isKnown && result.outcome === 'miss')
         this.#differences.push({
@@ -236,7 +240,7 @@ class Case {
         });
       if (!result.published || result.diverged) continue;
       const stores = result.shared ? this.#clones.map(({ store }) => store) : [clone.store];
-      known.push({ stores: new Set(stores), shown: others });
+      known.push({ stores: new Set(stores), shown: others, from: clone, above: clone.above() });
     }
   }
 
@@ -258,6 +262,9 @@ interface Known {
   readonly stores: ReadonlySet<string>;
   /** The outputs of other steps that lay there. */
   readonly shown: Tree;
+  /** A file above the workspace counts by its absolute path too, so it must still be where the run found it. */
+  readonly from: Clone;
+  readonly above: Tree;
 }
 
 interface Seen {
@@ -268,6 +275,8 @@ interface Seen {
   readonly index: number;
   /** The files before the run, without outputs. */
   readonly before: Tree;
+  /** By step: outputs of steps that it does not depend on, before the run. */
+  readonly others: ReadonlyMap<string, Tree>;
 }
 
 function resultLines(name: string, truth: Truth, outcome: Outcome, isStrict: boolean): string[] {

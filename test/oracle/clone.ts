@@ -128,6 +128,11 @@ export class Clone {
     );
   }
 
+  /** The files in the folder around the workspace. */
+  above(): Tree {
+    return treeOf(this.home, (path) => path === WORKSPACE || path === '.assay', this.workspace);
+  }
+
   /** `assay run`, of one step of the plan. */
   run(
     step: Step,

@@ -51,3 +51,10 @@ test.each([1, 8])('with %i jobs', async (jobs) => {
   expect(await outcomes(jobs, shop.workspace)).toEqual(all('hit-local'));
   expect(await outcomes(jobs, clone)).toEqual(all('hit-local'));
 });
+
+test('a file beside the output of another step', async () => {
+  expect(new Set(await outcomes(1, shop.workspace))).toEqual(new Set(['miss']));
+  for (const name of PACKAGES) rmSync(join(shop.workspace, `packages/${name}/dist`), { recursive: true });
+  shop.write('packages/h/dist/extra', '');
+  expect((await outcomes(1, shop.workspace))[0]).toBe('miss');
+});

@@ -287,6 +287,42 @@ const WRONG_HITS: readonly Case[] = [
       symlinkSync('../elsewhere', join(workspace, 'node_modules/p'));
     },
   },
+  {
+    title: 'find, and a file in the folder of its output',
+    files: { 'a.txt': '' },
+    flags: ['--input', 'a.txt', '--output', 'dist/o'],
+    command: sh('find . -name "*.txt" | sort >"$TMPDIR/o"; mkdir -p dist; cp "$TMPDIR/o" dist/o'),
+    edit: adds('dist/b.txt'),
+    named: 'dist/b.txt',
+  },
+  {
+    title: 'find, and a file in a folder deeper around its output',
+    files: { 'a.txt': '' },
+    flags: ['--input', 'a.txt', '--output', 'dist/deep/o'],
+    command: sh('find . -name "*.txt" | sort >"$TMPDIR/o"; mkdir -p dist/deep; cp "$TMPDIR/o" dist/deep/o'),
+    edit: adds('dist/deep/b.txt'),
+  },
+  {
+    title: 'a file in the folder of its output that the command looked for, and made',
+    files: {},
+    flags: ['--output', 'dist/o'],
+    command: sh(
+      'test -d dist && cat dist/*.txt >"$TMPDIR/o"; mkdir -p dist; touch "$TMPDIR/o"; cp "$TMPDIR/o" dist/o',
+    ),
+    edit: adds('dist/b.txt', 'text'),
+  },
+  {
+    title: 'a script that is named mkdir, and the folder of its output that goes',
+    files: {
+      'make-folder': '#!/bin/sh\ntest -d dist && echo there >"$TMPDIR/o"\n/bin/mkdir -p dist\n',
+      'dist/other': '',
+    },
+    flags: ['--input', 'make-folder', '--output', 'dist/o'],
+    command: sh(
+      'cp make-folder "$TMPDIR/mkdir"; chmod +x "$TMPDIR/mkdir"; "$TMPDIR/mkdir" dist; cat "$TMPDIR/o" >dist/o',
+    ),
+    edit: (workspace) => rmSync(join(workspace, 'dist'), { recursive: true }),
+  },
 ];
 
 describe('no hit', () => {
@@ -301,6 +337,21 @@ describe('no hit', () => {
     one.edit(fresh);
     expect((await run(one, fresh, 'fresh-2')).summary.outcome).toBe('miss');
   });
+});
+
+test('find, and a file in a folder that the command left', async () => {
+  const one = {
+    title: 'left',
+    flags: ['--output', 'o'],
+    command: sh('find . -name "*.txt" | sort >o; mkdir -p gen; touch gen/x'),
+  };
+  expect((await run(one, shop.workspace, 'store')).summary).toMatchObject({
+    outcome: 'miss',
+    published: true,
+  });
+  expect((await run(one, shop.workspace, 'store')).summary).toMatchObject({ outcome: 'hit-local' });
+  shop.write('gen/b.txt', '');
+  expect((await run(one, shop.workspace, 'store')).summary).toMatchObject({ outcome: 'miss' });
 });
 
 test('make: a wildcard above the workspace, observed', async () => {
@@ -356,6 +407,20 @@ const HITS: readonly Case[] = [
       for (const path of ['README.md', 'build.log', '.main.go.swp', '_old/x', '.idea/y'])
         shop.write(path, '', 0o644, workspace);
     },
+  },
+  {
+    title: 'esbuild: the folder of its output was there, and went',
+    files: { 'in.js': 'console.log(1)\n', 'dist/o.js': '' },
+    flags: ['--input', 'in.js', '--output', 'dist/o.js'],
+    command: ['esbuild', 'in.js', '--bundle', '--outfile=dist/o.js'],
+    edit: (workspace) => rmSync(join(workspace, 'dist'), { recursive: true }),
+  },
+  {
+    title: 'find: the empty folder of its output comes',
+    files: { 'a.txt': '' },
+    flags: ['--input', 'a.txt', '--output', 'dist/o'],
+    command: sh('find . -name "*.txt" | sort >"$TMPDIR/o"; mkdir -p dist; cp "$TMPDIR/o" dist/o'),
+    edit: (workspace) => void mkdirSync(join(workspace, 'dist'), { recursive: true }),
   },
   {
     title: 'make in a worktree, where .git is a file',

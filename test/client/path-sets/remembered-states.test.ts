@@ -34,3 +34,9 @@ test('the state of another path is read once', () => {
   // That it was absent is another question than what is there.
   expect(stateOf({ ...READ, state: 'absent' })).toBe('read 2');
 });
+
+test('two listings of a folder with different lenses have states of their own', () => {
+  const stateOf = remembering(({ lens }) => `names ${lens}`);
+  const listing = { ...READ, path: 'home/project', names: true };
+  expect([stateOf({ ...listing, lens: 'tsc-1' }), stateOf(listing)]).toEqual(['names tsc-1', 'names ']);
+});

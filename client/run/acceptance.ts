@@ -25,8 +25,15 @@ import type { RunRequest } from '../action/request.ts';
 
 type Wanted = Pick<RunRequest, 'hermetic' | 'keepUnproven' | 'observed' | 'name'>;
 
+/** The value of --keep-unproven that a refusal proposes. */
+type Remedy = 'local' | 'shared';
+
 /** What is wrong with a result of the local store; undefined if it is accepted. */
-export function localRefusal(evidence: Evidence | undefined, request: Wanted): string | undefined {
+export function localRefusal(
+  evidence: Evidence | undefined,
+  request: Wanted,
+  remedy: Remedy = 'local',
+): string | undefined {
   const status = evidenceStatusOf(evidence);
   if (request.hermetic === 'strict') {
     if (status !== 'declared') return `${status}, not declared`;
@@ -37,7 +44,7 @@ export function localRefusal(evidence: Evidence | undefined, request: Wanted): s
     return 'unwatched, and its inputs are what a run is seen to read';
   if (evidence && isForUnwatchedRuns(evidence) && !isUnwatched(request))
     return `unwatched: ${WATCHING_OFF}, and only such a run takes it`;
-  const why = keepRefusal(evidence, request);
+  const why = keepRefusal(evidence, request, remedy);
   return why && `${status}: ${why}`;
 }
 
@@ -45,17 +52,21 @@ export function localRefusal(evidence: Evidence | undefined, request: Wanted): s
 export function remoteRefusal(evidence: Evidence | undefined, request: Wanted): string | undefined {
   const keepUnproven = request.keepUnproven === 'shared' ? 'shared' : 'no';
   const hermetic = request.hermetic === 'strict' ? 'strict' : 'warn';
-  const fault = localRefusal(evidence, { ...request, hermetic, keepUnproven });
+  const fault = localRefusal(evidence, { ...request, hermetic, keepUnproven }, 'shared');
   if (fault !== undefined) return `the remote’s result is ${fault}`;
   const local = whyLocal(evidence);
   return local && `the remote’s result holds on one machine only: ${local}`;
 }
 
 /** Why the result of a run that just ended is not kept; undefined if it is. */
-export function keepRefusal(evidence: Evidence | undefined, request: Wanted): string | undefined {
+export function keepRefusal(
+  evidence: Evidence | undefined,
+  request: Wanted,
+  remedy: Remedy = 'local',
+): string | undefined {
   const status = evidenceStatusOf(evidence);
   if (!lacksProof(status) || request.keepUnproven !== 'no') return undefined;
-  return status === 'unwatched' && isUnwatched(request) ? undefined : unprovenText(evidence, request);
+  return status === 'unwatched' && isUnwatched(request) ? undefined : unprovenText(evidence, request, remedy);
 }
 
 /** Why a result that is kept is not shared; undefined if it is. */
@@ -72,9 +83,10 @@ function isUnwatched({ hermetic, observed }: Wanted): boolean {
   return hermetic === 'off' && !observed;
 }
 
-function unprovenText(evidence: Evidence | undefined, { name }: Wanted): string {
-  const remedy = name === undefined ? '--keep-unproven=local' : '"keepUnproven": "local" in assay.json';
-  return `${reasonOf(evidence)}, so nothing can prove its result (${remedy} keeps it)`;
+function unprovenText(evidence: Evidence | undefined, { name }: Wanted, remedy: Remedy): string {
+  const set = name === undefined ? `--keep-unproven=${remedy}` : `"keepUnproven": "${remedy}" in assay.json`;
+  const verb = remedy === 'local' ? 'keeps' : 'takes';
+  return `${reasonOf(evidence)}, so nothing can prove its result (${set} ${verb} it)`;
 }
 
 function reasonOf(evidence: Evidence | undefined): string {

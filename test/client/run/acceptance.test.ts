@@ -100,7 +100,7 @@ describe.each([
   test('is shared, and accepted from a remote, if that is safe or asked for', () => {
     for (const keepUnproven of ['no', 'local'] as const)
       expect(remoteRefusal(evidence, { ...WARN, keepUnproven })).toBe(
-        said(refused && `${status}: ${refused}`) ?? saidLocal,
+        said(refused && `${status}: ${refused.replace('=local keeps', '=shared takes')}`) ?? saidLocal,
       );
     expect(remoteRefusal(evidence, { ...WARN, keepUnproven: 'shared' })).toBe(saidLocal);
     expect(remoteRefusal(evidence, STRICT)).toBe(said(strict));

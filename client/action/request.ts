@@ -1,6 +1,7 @@
 // A RunRequest: one command with everything that it may read and everything that it makes.
 import type { RelPath } from '../../core/path.ts';
 import type { CheckpointPlan } from './checkpoint-plan.ts';
+import type { OutputsOfOthers } from './outputs-of-others.ts';
 
 export interface InputPattern {
   /** A path or a glob relative to the workspace; a leading "!" excludes what it matches. */
@@ -55,7 +56,7 @@ export interface RunRequest {
    * For a step of a graph: outputs of steps that it does not depend on. A step sees the checkout and the
    * outputs of its dependencies, so these may appear beside it at any time. Reading one is a finding.
    */
-  unordered?(): readonly RelPath[];
+  unordered?(): OutputsOfOthers;
   /** The workspace is Bazel's layout of the inputs, not a checkout. */
   readonly layout?: 'bazel';
   /** Run in a sandbox that hides everything undeclared. */

@@ -2,8 +2,8 @@
 // the outputs of its dependencies as inputs.
 import { statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { RelPath } from '../../core/path.ts';
 import type { Variables } from '../action/environment.ts';
+import { GraphOutputs, OutputsOfOthers } from '../action/outputs-of-others.ts';
 import {
   exclusionPatterns,
   type InputPattern,
@@ -69,10 +69,12 @@ export function outputsBefore(step: Step, steps: Workspace['steps']): InputPatte
   );
 }
 
-/** Outputs of steps that are no dependencies of this one. */
-function outputsOfOthers(step: Step, steps: Workspace['steps']): RelPath[] {
-  const before = stepsBefore(step, steps).add(step.id);
-  return [...steps.values()].flatMap(({ id, outputs }) => (before.has(id) ? [] : outputs));
+const graphOutputs = new WeakMap<Workspace['steps'], GraphOutputs>();
+
+function outputsOfOthers(step: Step, steps: Workspace['steps']): OutputsOfOthers {
+  const all = graphOutputs.get(steps) ?? new GraphOutputs(steps.values());
+  graphOutputs.set(steps, all);
+  return new OutputsOfOthers(all, stepsBefore(step, steps).add(step.id));
 }
 
 /** The ids of all transitive dependencies, in no order. */

@@ -46,8 +46,7 @@ export interface RunEvidence {
 export function isObserved(request: Pick<RunRequest, 'observed' | 'unordered'>, finding: Finding): boolean {
   const { kind, path = '' } = finding;
   if (!request.observed || !READ_KINDS.has(kind)) return false;
-  const unordered = request.unordered?.() ?? [];
-  return !unordered.some((output) => path === output || path.startsWith(`${output}/`));
+  return !request.unordered?.().has(path);
 }
 
 export function buildEvidence(action: KeyedAction, watched: Watched, digests: FileDigests): RunEvidence {

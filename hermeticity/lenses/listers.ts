@@ -17,12 +17,14 @@ export interface Programs {
 }
 
 /** A program whose file is known, not only its name. */
-export type Program = LensName | 'python' | 'mkdir';
+export type Program = LensName | 'python' | 'mkdir' | 'vitest';
 
 const NODE = /^node(?:js)?$/;
 const PYTHON = /^python[\d.]*$/;
 const TSC_PACKAGE = /^(?:typescript|@typescript\/(?:typescript|native-preview)-[\w-]+)$/;
 const TSC_FILE = /\/(?:bin\/tsc|lib\/_?tsc(?:\.js)?)$/;
+const VITEST_PACKAGE = /^vitest$/;
+const VITEST_FILE = /\/vitest\.mjs$/;
 const ESBUILD_PACKAGE = /^(?:esbuild|@esbuild\/[\w-]+)$/;
 /** With one of these, esbuild takes files of other extensions, expands patterns, or asks plugins. */
 const ESBUILD_EXTENDED = /^--(?:loader|resolve-extensions|service)(?::|=|$)|\*/;
@@ -60,7 +62,7 @@ export class Listers {
 
   #lensOf(listing: PathAccess): LensName | undefined {
     const program = this.programOf(listing.process);
-    if (program === 'mkdir') return undefined;
+    if (program === 'mkdir' || program === 'vitest') return undefined;
     if (program === 'python') return this.#isByImporter(listing) ? 'python-1' : undefined;
     if (program === 'go-1' && this.#embeds(listing.path)) return undefined;
     return program;
@@ -76,7 +78,7 @@ export class Listers {
     if (process?.argvIsCut || program === '') return undefined;
     const name = program.slice(program.lastIndexOf('/') + 1);
     if (PYTHON.test(name)) return this.#hasPython() ? 'python' : undefined;
-    if (NODE.test(name)) return this.#isTsc(args[0] ?? '') ? 'tsc-1' : undefined;
+    if (NODE.test(name)) return this.#identifyScript(args[0] ?? '');
     const file = this.#executableOf(program, name);
     if (file === undefined) return undefined;
     if (TSC_FILE.test(file) && this.#isIn(file, TSC_PACKAGE)) return 'tsc-1';
@@ -98,11 +100,12 @@ export class Listers {
     return files.size === 1 ? file : undefined;
   }
 
-  /** Node runs tsc itself, without options of Node that may load other code first. */
-  #isTsc(script: string): boolean {
-    if (script === '' || script.startsWith('-')) return false;
-    const file = this.#programsHere.realPathOf(script);
-    return file !== undefined && TSC_FILE.test(file) && this.#isIn(file, TSC_PACKAGE);
+  /** Node runs the script itself, without options of Node that may load other code first. */
+  #identifyScript(script: string): Program | undefined {
+    const file = script === '' || script.startsWith('-') ? undefined : this.#programsHere.realPathOf(script);
+    if (file === undefined) return undefined;
+    if (TSC_FILE.test(file) && this.#isIn(file, TSC_PACKAGE)) return 'tsc-1';
+    return VITEST_FILE.test(file) && this.#isIn(file, VITEST_PACKAGE) ? 'vitest' : undefined;
   }
 
   #isIn(file: AbsPath, packages: RegExp): boolean {

@@ -5,7 +5,7 @@ import type { RelPath } from '../../core/path.ts';
 import { relativeIn } from '../system/absolute-path.ts';
 import type { FileStamp, PathAccess } from '../trace/access.ts';
 import { kernelUse } from './kernel-files.ts';
-import { OMISSIONS } from './omissions.ts';
+import { isOmitted } from './omissions.ts';
 import { ReadSet } from './read-set.ts';
 import type { Location, VerdictState } from './verdict-state.ts';
 
@@ -28,7 +28,7 @@ export class Facts {
   note(access: PathAccess, place: Location): void {
     this.#noteInput(access);
     if (place === 'kernel') this.#noteKernelFile(access);
-    else if (!OMISSIONS.some(({ applies }) => applies(access, place, this.#state))) {
+    else if (!isOmitted(access, place, this.#state)) {
       this.readSet.note(access);
       if (this.#isUnkeyed(access)) this.unkeyed.add(access.path);
     }

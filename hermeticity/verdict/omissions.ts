@@ -6,7 +6,7 @@
 // entry proves nothing, so docs/MACHINES.md lists each with what finds a dependence on it.
 // Findings, which people are told (judge-reads.ts), play no part here.
 import type { Program } from '../lenses/listers.ts';
-import { relativeIn } from '../system/absolute-path.ts';
+import { isAtOrBelow, relativeIn } from '../system/absolute-path.ts';
 import type { PathAccess } from '../trace/access.ts';
 import { isHarmlessCache } from './tool-caches.ts';
 import type { Location, VerdictState } from './verdict-state.ts';
@@ -15,6 +15,8 @@ export interface Omission {
   readonly name: string;
   readonly reason: 'implied' | 'lens' | 'start-up';
   readonly why: string;
+  /** Only paths in the workspace are asked about. */
+  readonly inWorkspace?: true;
   readonly applies: (access: PathAccess, place: Location, state: VerdictState) => boolean;
 }
 
@@ -35,6 +37,7 @@ export const OMISSIONS: readonly Omission[] = [
     name: 'outputs',
     reason: 'implied',
     why: 'Earlier outputs are set aside before the command starts, so every run finds none.',
+    inWorkspace: true,
     applies: ({ path }, _, { declared }) => declared.isInOutput(path),
   },
   {
@@ -47,6 +50,7 @@ export const OMISSIONS: readonly Omission[] = [
     name: 'declared inputs',
     reason: 'implied',
     why: 'The key has the content, the kind and the executable bit of each. A listing shows more than the inputs.',
+    inWorkspace: true,
     applies: ({ kind, path }, _, { declared }) => {
       if (kind === 'list' || kind === 'absent') return false;
       const relative = relativeIn(declared.workspace, path);
@@ -57,6 +61,7 @@ export const OMISSIONS: readonly Omission[] = [
     name: 'folders of inputs',
     reason: 'implied',
     why: 'The key has what lies in the folder, and a link in its place as a link.',
+    inWorkspace: true,
     applies: ({ kind, path }, place, { declared }) =>
       place === 'workspace' && isExistence(kind) && declared.isAboveInput(path),
   },
@@ -70,6 +75,7 @@ export const OMISSIONS: readonly Omission[] = [
     name: 'Assay’s folder',
     reason: 'implied',
     why: 'Assay makes and removes it while anything runs. A file in it that was read counts.',
+    inWorkspace: true,
     applies: ({ kind, path }, _, { declared }) => {
       const relative = relativeIn(declared.workspace, path) ?? '';
       const isInside = relative === ASSAY_FOLDER || relative.startsWith(`${ASSAY_FOLDER}/`);
@@ -80,6 +86,7 @@ export const OMISSIONS: readonly Omission[] = [
     name: 'mkdir of the folders of outputs',
     reason: 'lens',
     why: 'mkdir makes the folder, or finds it: both are what the command wants.',
+    inWorkspace: true,
     applies: ({ kind, path, process }, _, { declared, listers }) =>
       (isExistence(kind) || kind === 'absent') &&
       declared.isOnlyAboveOutputs(path) &&
@@ -89,6 +96,7 @@ export const OMISSIONS: readonly Omission[] = [
     name: 'folders of outputs for compilers',
     reason: 'lens',
     why: 'esbuild and tsc make the folder that they do not find. What they look for in it counts.',
+    inWorkspace: true,
     applies: ({ kind, path, process }, _, { declared, listers }) =>
       isExistence(kind) &&
       declared.isOnlyAboveOutputs(path) &&
@@ -98,6 +106,7 @@ export const OMISSIONS: readonly Omission[] = [
     name: 'no compiled modules',
     reason: 'lens',
     why: 'Python compiles a module again where it finds no compiled one. An existing one that was read counts.',
+    inWorkspace: true,
     applies: (access, place, state) =>
       access.kind === 'absent' &&
       place === 'workspace' &&
@@ -108,9 +117,11 @@ export const OMISSIONS: readonly Omission[] = [
     name: 'order of tests',
     reason: 'lens',
     why: 'vitest decides by it only which test file runs first.',
-    applies: ({ path }, _, { declared }) => {
+    inWorkspace: true,
+    applies: ({ path, process }, _, { declared, listers }) => {
       const relative = relativeIn(declared.workspace, path);
-      return relative !== undefined && declared.isInToolCache(path) && isHarmlessCache(relative);
+      if (relative === undefined || !isHarmlessCache(relative)) return false;
+      return declared.isInToolCache(path) && listers.programOf(process) === 'vitest';
     },
   },
   {
@@ -120,6 +131,14 @@ export const OMISSIONS: readonly Omission[] = [
     applies: ({ path }, _, { policy }) => policy.runtimeRecords.some((records) => records.test(path)),
   },
 ];
+
+const ANYWHERE = OMISSIONS.filter(({ inWorkspace }) => !inWorkspace);
+
+/** Most accesses are to the toolchain, where few entries apply. */
+export function isOmitted(access: PathAccess, place: Location, state: VerdictState): boolean {
+  const isInside = isAtOrBelow(access.path, state.declared.workspace);
+  return (isInside ? OMISSIONS : ANYWHERE).some(({ applies }) => applies(access, place, state));
+}
 
 /**
  * Whether the action created or removed the path itself. A recreated folder does not explain what the

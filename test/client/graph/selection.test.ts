@@ -225,6 +225,29 @@ describe('--watch', () => {
     const rounds = ['src/new', 'hidden', 'assay.json'];
     expect(changes().map((path) => path?.replace(/^src\/new\/b$/, 'src/new'))).toEqual(rounds);
   });
+
+  test('runs again, and does not hit, after a name appeared while the command ran', async () => {
+    // It lists, says so, and waits for a signal, which leaves no trace in the file system.
+    const command = 'trap g=1 USR2; ls src >o; echo "@gate $$@"; while [ -z "$g" ]; do sleep 0.02; done';
+    const step = { command, inputs: ['src/*.js'], outputs: ['o'] };
+    shop.write('assay.json', JSON.stringify({ steps: { a: step } }));
+    shop.write('src/a.js', '');
+    watch(['--logs=stream', 'a']);
+    const open = new Set<string>();
+    child.stdout.on('data', () => {
+      for (const [, pid = ''] of said.matchAll(/@gate (\d+)@/g)) {
+        if (open.has(pid)) continue;
+        if (open.size === 0) shop.write('src/b.json', '');
+        open.add(pid);
+        process.kill(Number(pid), 'SIGUSR2');
+      }
+    });
+    await finished(2);
+    expect(said).toContain('src/b.json changed');
+    expect(readFileSync(join(shop.workspace, 'o'), 'utf8')).toBe('a.js\nb.json\n');
+    const outcomes = [...said.matchAll(/"step-finished".*?"outcome":"([^"]+)"/g)].map(([, one]) => one);
+    expect(outcomes).toEqual(['miss', 'miss']);
+  });
 });
 
 test('--summary creates its folder, or refuses before anything runs', async () => {

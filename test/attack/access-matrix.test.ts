@@ -126,7 +126,7 @@ test('a pull request reads main’s, and main’s is byte for byte the same afte
   await world.sendEverything('pull');
   expect(world.changes.length).toBeGreaterThan(50);
   for (const { kind, tenant, where } of world.changes) {
-    expect(tenant).toBe('acme');
+    expect(tenant).toBe(PULL_NAMESPACE);
     if (kind === 'upload') expect(where).toMatch(/^acme\/app\/pr\/1= /);
     else if (kind !== 'blob') expect(isWithin(where, PULL_NAMESPACE), where).toBe(true);
   }
@@ -167,7 +167,7 @@ test('another tenant gets the answers of a server on which acme has stored nothi
   expect(byRequest(replies)).toEqual(byRequest(fromEmpty));
   expect(showing(replies, 'main')).toEqual([]);
   for (const { kind, tenant, where } of world.changes) {
-    expect(tenant).toBe('rival');
+    expect(tenant).toBe(OTHER_NAMESPACE);
     if (kind === 'upload') expect(where).toMatch(/^rival\/app\/main= /);
     else if (kind !== 'blob') expect(isWithin(where, OTHER_NAMESPACE), where).toBe(true);
   }

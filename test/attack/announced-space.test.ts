@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { WriteRequest } from '../../core/proto/generated/bytestream.ts';
+import type { AccountSettings } from '../../store/disk/accounts/accounts.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { temporaryFolder } from '../rig/disk-store.ts';
 import { GrpcClient } from '../rig/grpc.ts';
@@ -19,9 +20,15 @@ import { type HttpRequest, World } from './access/world.ts';
 const MIB = 1024 * 1024;
 const LIMIT = 48 * MIB;
 const ANNOUNCED = LIMIT - 4 * MIB;
-const ENTRIES = 20;
-/** All entries and all bytes of the attacks stay below STORE.evictFrom of the limit. */
+/** Of each tenant: in a store that is full up to its floors, and in one that has some space left. */
+const [ENTRIES, FEWER_ENTRIES] = [22, 20];
 const ENTRY_BYTES = MIB;
+/** What both tenants have. With the bytes of the attacks the store is above STORE.evictFrom of its limit. */
+const FLOORS = ['acme/app/main', 'rival'].map((name) => ({
+  name,
+  namespaces: [name],
+  floor: { bytes: ENTRIES * (MIB + 8192) },
+}));
 const LEASE_MS = 60_000;
 /** More than the server receives before it asks the store. */
 const CUT_BYTES = 70_000;
@@ -45,9 +52,11 @@ class Attacked {
   readonly world: World;
   readonly directory: string;
   readonly url: string;
+  readonly #entries: number;
   readonly #clock: { now: number };
 
-  private constructor(world: World, directory: string, clock: { now: number }) {
+  private constructor(world: World, directory: string, clock: { now: number }, entries: number) {
+    this.#entries = entries;
     this.world = world;
     this.directory = directory;
     this.url = `http://127.0.0.1:${world.port}`;
@@ -55,16 +64,18 @@ class Attacked {
   }
 
   /** Main and another tenant have used the store until it was nearly full. */
-  static async open(): Promise<Attacked> {
+  static async open(entries: number, accounts: readonly AccountSettings[]): Promise<Attacked> {
     const time = { now: 0 };
     const clock = { name: 'test', now: () => time.now };
     const directory = temporaryFolder();
-    // The one place for floors of main and the other tenant. These attacks need none: few of their bytes arrive.
-    const world = await World.open((onEvent) =>
-      openDiskStore({ directory, onEvent, clock, leaseMs: LEASE_MS, maxSize: { bytes: LIMIT } }),
-    );
-    const attacked = new Attacked(world, directory, time);
-    for (let index = 0; index < ENTRIES; index++)
+    const world = await World.open(async (onEvent) => {
+      const options = { directory, onEvent, clock, leaseMs: LEASE_MS, maxSize: { bytes: LIMIT } };
+      const store = await openDiskStore({ ...options, accounts });
+      await store.holdings.count(async () => {});
+      return store;
+    });
+    const attacked = new Attacked(world, directory, time, entries);
+    for (let index = 0; index < entries; index++)
       for (const token of ['main', 'other'])
         expect(await attacked.store(token, `${token} ${index}`, ENTRY_BYTES)).toBe(200);
     return attacked;
@@ -88,7 +99,7 @@ class Attacked {
 
   async misses(token: string): Promise<string[]> {
     const missing: string[] = [];
-    for (let index = 0; index < ENTRIES; index++) {
+    for (let index = 0; index < this.#entries; index++) {
       const name = `${token} ${index}`;
       const { status } = await ask(`${this.url}/ac/${keyOf(name)}`, 'GET', { headers: bearer(token) });
       if (status !== 200) missing.push(name);
@@ -159,7 +170,7 @@ const WAYS: Record<string, (uploads: readonly Upload[], round: number) => void> 
 test.each(Object.entries(WAYS))(
   'each write verb, %s: takes no hit and no space of others',
   async (_way, send) => {
-    const server = await Attacked.open();
+    const server = await Attacked.open(ENTRIES, FLOORS);
     await server.endLeases();
     const uploads = await server.uploads();
     expect(uploads.length).toBeGreaterThan(60);
@@ -177,7 +188,7 @@ test.each(Object.entries(WAYS))(
 test.each(['PUT', 'ByteStream'])(
   'a slow %s that holds the rest of a leased store makes way for the writes of others',
   async (kind) => {
-    const server = await Attacked.open();
+    const server = await Attacked.open(FEWER_ENTRIES, []);
     const client = await GrpcClient.to(server.url, bearer('pull'));
     onTestFinished(() => client.close());
     const [request] = server.world.requests(['PUT']).filter(({ address }) => address.name === 'bazel-http');

@@ -1,5 +1,5 @@
-// The one table of accesses that are no facts. Everything else that a watched command read, probed, missed, listed or
-// followed is a fact, and every later hit compares it.
+// Omissions: the one table of accesses that are no facts. Everything else that a watched command read, probed,
+// missed, listed or followed is a fact, and every later hit compares it.
 //
 // An entry needs one of three reasons. `implied`: other facts, the key, or the way in which every action is started
 // already say it. `lens`: the program can't act on it. `start-up`: a runtime reads it for itself at its start; such an

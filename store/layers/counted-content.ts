@@ -15,7 +15,7 @@ export class CountedContent implements AsyncIterable<Uint8Array> {
   readonly #reservation: Reservation;
   readonly #pieces: AsyncIterator<Uint8Array>;
   readonly #uncountedBytes: number;
-  /** Of those that the consumer has stored. */
+  /** Bytes that the consumer has stored and the engine does not count yet. */
   #uncounted = 0;
   #piece = 0;
   #cancelled: { readonly error: unknown } | undefined;

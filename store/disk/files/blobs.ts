@@ -22,7 +22,7 @@ import { hashOnly, IncomingBlob, type StagedBlob, toChunks } from './incoming-bl
 import type { Quarantine } from './quarantine.ts';
 import type { Sweeper } from './sweep.ts';
 
-/** Who gets a blob that is put. */
+/** The tenant and the holder that get a blob by a put. */
 export interface Owner {
   /** Undefined for the store itself. */
   readonly tenant: string | undefined;

@@ -7,7 +7,7 @@ export interface SpaceRequest {
   readonly bytes: number;
   /** Otherwise for a file. */
   readonly isForIndex: boolean;
-  /** Who writes. Undefined if it is known to be of no account. */
+  /** The holder that writes. Undefined for what counts for no account, such as documents of runs. */
   readonly writer?: Holder | undefined;
   /** The write whose next bytes these are. Undefined if all bytes of the write have arrived. */
   readonly write?: UnfinishedWrite;

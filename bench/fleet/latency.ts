@@ -9,7 +9,7 @@ import {
   FindMissingBlobsRequest,
   FindMissingBlobsResponse,
 } from '../../core/proto/generated/reapi-services.ts';
-import { hashArray } from '../../store/fleet/database.ts';
+import { hashArray } from '../../store/fleet/index/database.ts';
 import { Client } from '../grpc/client.ts';
 import { OUTPUTS_OF_A_RESULT, putResults } from '../server/results.ts';
 import { median, table } from '../server/table.ts';

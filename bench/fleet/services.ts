@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { migrate } from '../../store/fleet/index/schema.ts';
 import type { Objects } from '../../store/fleet/objects.ts';
 import { openS3Objects } from '../../store/fleet/s3/s3-objects.ts';
 import { readS3Settings } from '../../store/fleet/s3/settings.ts';
-import { migrate } from '../../store/fleet/schema.ts';
 import { type FleetEnvironment, fleetDown, fleetUp } from '../../test/rig/fleet/services.ts';
 import { type Contestant, startAssay, startFleetNode } from '../server/contestants.ts';
 

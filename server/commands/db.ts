@@ -41,7 +41,7 @@ export const dbCommand: CommandModule = {
     const index = flags.text('index') ?? process.env.ASSAY_INDEX;
     if (!index) throw usage('give the PostgreSQL of the fleet by --index or ASSAY_INDEX');
     const lease = flags.text('lease');
-    const { migrate } = await import('../../store/fleet/schema.ts');
+    const { migrate } = await import('../../store/fleet/index/schema.ts');
     const { from, to } = await migrate(
       index,
       lease === undefined ? undefined : parseDuration('--lease', lease),

@@ -11,7 +11,7 @@ import type { Namespace } from '../../core/namespace.ts';
 import type { OnStoreEvent } from '../events.ts';
 import { STORE } from '../limits.ts';
 import type { ResultAddress } from '../store.ts';
-import { hashArray, type Queries, type Statement } from './database.ts';
+import { hashArray, type Queries, type Statement } from './index/database.ts';
 
 const ABSENT_BLOBS: Statement = {
   name: 'acknowledged blobs',

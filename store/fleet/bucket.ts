@@ -9,8 +9,8 @@
 //    like any other: that of a node that died, or was second, is condemned (object-rows.ts).
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
-import type { Database, Statement } from './database.ts';
-import { type ObjectRows, UPLOADING } from './object-rows.ts';
+import type { Database, Statement } from './index/database.ts';
+import { type ObjectRows, UPLOADING } from './index/object-rows.ts';
 import type { Objects } from './objects.ts';
 
 const READ_CANARY: Statement = { name: 'canary read', text: 'SELECT name FROM assay.canary' };

@@ -10,7 +10,7 @@ import {
   positionOf,
 } from '../history.ts';
 import { STORE } from '../limits.ts';
-import type { Database, Statement } from './database.ts';
+import type { Database, Statement } from './index/database.ts';
 
 /** If one statement names a document twice, the last one counts. */
 const PUT: Statement = {

@@ -18,7 +18,7 @@ import type {
 } from '../store.ts';
 import type { BlobRow, FleetBlobs } from './blobs.ts';
 import type { Bucket } from './bucket.ts';
-import type { Database, Statement } from './database.ts';
+import type { Database, Statement } from './index/database.ts';
 import type { LostObjects } from './lost-objects.ts';
 import { NoSuchObject, type ObjectList, readChunks, WrongChunk } from './object-reader.ts';
 import { decodeRow, RESULT_COLUMNS, type ResultRow } from './results.ts';

@@ -2,7 +2,7 @@
 import type { Hash } from '../../core/digest.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import type { LabelAddress, Labelled, LabelRecords } from '../store.ts';
-import type { Database, Statement } from './database.ts';
+import type { Database, Statement } from './index/database.ts';
 
 const GET: Statement = {
   name: 'label get',

@@ -10,8 +10,8 @@
 // P4 No answer asks the bucket.
 import type { Digest, Hash } from '../../core/digest.ts';
 import { STORE } from '../limits.ts';
-import { type Database, hashArray, numberArray, type Statement } from './database.ts';
-import { FRESH_TICKS } from './logical-clock.ts';
+import { type Database, hashArray, numberArray, type Statement } from './index/database.ts';
+import { FRESH_TICKS } from './index/logical-clock.ts';
 import { EVERYONE, NOBODY } from './tenants.ts';
 
 /** Returns only what is absent or stale: usually nothing, and then the answer is short. */

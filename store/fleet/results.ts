@@ -14,8 +14,8 @@ import { sha256 } from '../../core/sha256.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type { RecordsPage, ResultAddress, ResultRecords, StoredResult, Writer } from '../store.ts';
 import type { AcknowledgedPuts } from './acknowledged-puts.ts';
-import { type Database, hashArray, numberArray, type Statement } from './database.ts';
-import { FRESH_TICKS } from './logical-clock.ts';
+import { type Database, hashArray, numberArray, type Statement } from './index/database.ts';
+import { FRESH_TICKS } from './index/logical-clock.ts';
 import { type Presence, SeenDigest } from './presence.ts';
 
 export const RESULT_COLUMNS = 'r.id, r.bytes, r.hashes, r.sizes, r.writer, r.checksum';

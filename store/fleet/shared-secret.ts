@@ -7,7 +7,7 @@
 // To end all logins and short tokens at once, remove the row of assay.secret and start the servers again.
 import { randomBytes } from 'node:crypto';
 import { AssayError } from '../../core/errors.ts';
-import type { Queries, Statement } from './database.ts';
+import type { Queries, Statement } from './index/database.ts';
 
 const BYTES = 32;
 const READ: Statement = { name: 'secret read', text: 'SELECT bytes FROM assay.secret' };

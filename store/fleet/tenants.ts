@@ -1,6 +1,6 @@
 // The numbers of tenants: the row of a blob lists the tenants that have put it.
 // A tenant gets its number before its first put, and keeps it.
-import type { Database, Statement } from './database.ts';
+import type { Database, Statement } from './index/database.ts';
 
 /** The store itself, which sees every blob. */
 export const EVERYONE = 0;

@@ -7,8 +7,8 @@ import { randomInt } from 'node:crypto';
 import type { Hash } from '../../core/digest.ts';
 import type { Expected } from '../store.ts';
 import { bytesOf } from './blobs.ts';
-import type { Database, Statement } from './database.ts';
-import { CONDEMNED, PART, UPLOADING } from './object-rows.ts';
+import type { Database, Statement } from './index/database.ts';
+import { CONDEMNED, PART, UPLOADING } from './index/object-rows.ts';
 
 const FIND: Statement = {
   name: 'upload find',

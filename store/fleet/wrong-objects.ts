@@ -10,8 +10,8 @@ import type { Hash } from '../../core/digest.ts';
 import { STORE } from '../limits.ts';
 import { decodeChecksums } from '../shared/checksum.ts';
 import type { Bucket } from './bucket.ts';
-import type { Database, Statement } from './database.ts';
-import type { LogicalClock } from './logical-clock.ts';
+import type { Database, Statement } from './index/database.ts';
+import type { LogicalClock } from './index/logical-clock.ts';
 import { NoSuchObject, type ObjectList, readChunks, WrongChunk } from './object-reader.ts';
 
 const ACCUSE: Statement = {

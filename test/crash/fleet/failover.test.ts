@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import type { OnStoreEvent } from '../../../store/events.ts';
 import { type FleetEngine, openFleetEngine } from '../../../store/fleet/engine.ts';
-import { migrate } from '../../../store/fleet/schema.ts';
+import { migrate } from '../../../store/fleet/index/schema.ts';
 import { STORE } from '../../../store/limits.ts';
 import { addLayers } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';

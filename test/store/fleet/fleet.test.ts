@@ -3,9 +3,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { StoreEvent } from '../../../store/events.ts';
-import { Database } from '../../../store/fleet/database.ts';
 import { type FleetEngine, openFleetEngine } from '../../../store/fleet/engine.ts';
-import { BLOB_LEASE_TICKS, FRESH_TICKS, RESULT_LEASE_TICKS } from '../../../store/fleet/logical-clock.ts';
+import { Database } from '../../../store/fleet/index/database.ts';
+import {
+  BLOB_LEASE_TICKS,
+  FRESH_TICKS,
+  RESULT_LEASE_TICKS,
+} from '../../../store/fleet/index/logical-clock.ts';
 import { STORE } from '../../../store/limits.ts';
 import { addLayers } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';

@@ -1,6 +1,6 @@
 // The database of a test file, with the tables of the fleet, in the PostgreSQL that all tests of a run share.
 import pg from 'pg';
-import { migrate } from '../../../store/fleet/schema.ts';
+import { migrate } from '../../../store/fleet/index/schema.ts';
 import { type FleetEnvironment, freshFleet } from '../../rig/fleet/services.ts';
 
 /** TRUNCATE takes far longer for a few rows. */

@@ -4,7 +4,7 @@ import { digestOf, toWire } from '../../../../core/digest.ts';
 import { Action, Command } from '../../../../core/proto/generated/reapi.ts';
 import type { Hermeticity, Misses, Now, Run, Runs, Storage } from '../../../../server/dashboard/api/types.ts';
 import { type FleetEngine, openFleetEngine } from '../../../../store/fleet/engine.ts';
-import { BLOB_LEASE_TICKS, RESULT_LEASE_TICKS } from '../../../../store/fleet/logical-clock.ts';
+import { BLOB_LEASE_TICKS, RESULT_LEASE_TICKS } from '../../../../store/fleet/index/logical-clock.ts';
 import { addLayers } from '../../../../store/open.ts';
 import { resultWith } from '../../../store/content.ts';
 import { createDatabase, type TestDatabase } from '../../../store/fleet/index-database.ts';

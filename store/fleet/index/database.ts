@@ -15,9 +15,9 @@
 //
 // Each write is one statement, so each is one transaction and one round trip.
 import type pg from 'pg';
-import { AssayError, messageOf } from '../../core/errors.ts';
-import { STORE } from '../limits.ts';
-import { Semaphore } from '../shared/semaphore.ts';
+import { AssayError, messageOf } from '../../../core/errors.ts';
+import { STORE } from '../../limits.ts';
+import { Semaphore } from '../../shared/semaphore.ts';
 
 /** A statement is prepared once in each connection. */
 export interface Statement {

@@ -8,10 +8,10 @@
 // E3 `age` is the tick of an entry or an earlier one. A use does not move it. Eviction moves the age of an entry that
 //    was used since, and removes only entries whose age is their tick.
 // E4 Locked rows are skipped, so that no two nodes wait for each other.
-import { STORE } from '../limits.ts';
-import type { Database, Statement } from './database.ts';
-import { BLOB_LEASE_TICKS, FRESH_TICKS, RESULT_LEASE_TICKS } from './logical-clock.ts';
-import { CONDEMNED } from './object-rows.ts';
+import { STORE } from '../../limits.ts';
+import type { Database, Statement } from '../index/database.ts';
+import { BLOB_LEASE_TICKS, FRESH_TICKS, RESULT_LEASE_TICKS } from '../index/logical-clock.ts';
+import { CONDEMNED } from '../index/object-rows.ts';
 
 const OLDEST: Statement = {
   name: 'evict oldest',

@@ -7,15 +7,15 @@
 //    no row names it. A condemned object never becomes visible again.
 // J2 Ages are counted in ticks of the logical clock. Only the age of an orphan comes from the bucket's own clock.
 // J3 The row of a condemned object is removed after the object. A crash between them repeats the deletion.
-import { messageOf } from '../../core/errors.ts';
-import type { OnStoreEvent } from '../events.ts';
-import { STORE } from '../limits.ts';
-import type { Bucket } from './bucket.ts';
-import type { Database, Statement } from './database.ts';
+import { messageOf } from '../../../core/errors.ts';
+import type { OnStoreEvent } from '../../events.ts';
+import { STORE } from '../../limits.ts';
+import type { Bucket } from '../bucket.ts';
+import type { Database, Statement } from '../index/database.ts';
+import type { LogicalClock } from '../index/logical-clock.ts';
+import { CONDEMNED, type ObjectRows, PART, UPLOADING } from '../index/object-rows.ts';
+import type { WrongObjects } from '../wrong-objects.ts';
 import type { FleetEviction } from './eviction.ts';
-import type { LogicalClock } from './logical-clock.ts';
-import { CONDEMNED, type ObjectRows, PART, UPLOADING } from './object-rows.ts';
-import type { WrongObjects } from './wrong-objects.ts';
 
 const ABANDONED_UPLOADS: Statement = {
   name: 'janitor uploads',

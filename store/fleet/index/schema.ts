@@ -4,8 +4,8 @@
 // for nodes of the version before it: those still run while the new ones start. So a column is first added,
 // then used, and removed one version later.
 import type pg from 'pg';
-import { AssayError } from '../../core/errors.ts';
-import { STORE } from '../limits.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { STORE } from '../../limits.ts';
 import type { Queries, Statement } from './database.ts';
 
 /**

@@ -11,8 +11,8 @@
 //    w ticks old.
 // L2 A blob is evicted when its stamp is more than leaseTicks + 2 w + 1 ticks old. So between the answer and
 //    the eviction lie more than leaseTicks whole ticks, which last leaseMs (C1).
-import { AssayError } from '../../core/errors.ts';
-import { STORE } from '../limits.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { STORE } from '../../limits.ts';
 import type { Database, Queries, Statement } from './database.ts';
 
 /** A stamp younger than this needs no renewal. */

@@ -4,6 +4,10 @@
 // LMDB's binding would queue commits itself. But a commit that begins after a failed one never ends, and
 // holds a lock for ever (docs/decisions/0091). So a commit begins only after the previous one has ended and,
 // if it failed, was repaired.
+//
+// LMDB refuses a commit when it finds its own free list in memory wrong (docs/decisions/0473). It does so before it
+// writes the header, so nothing of that commit is in the index. It then forgets that list and reads it again. So
+// the changes are committed once more.
 
 /** Passes its writes to LMDB synchronously. Resolves to false if its condition does not hold. */
 export type Change = () => Promise<boolean>;
@@ -13,6 +17,13 @@ interface PendingChange {
   readonly resolve: (isDone: boolean) => void;
   readonly reject: (reason: unknown) => void;
 }
+
+interface FailedChange extends PendingChange {
+  readonly reason: unknown;
+}
+
+/** MDB_BAD_TXN: LMDB gave the transaction up before it wrote the header. No other code says that for certain. */
+const NOTHING_WRITTEN = -30782;
 
 export class CommitQueue {
   readonly #delayMs: number;
@@ -44,27 +55,34 @@ export class CommitQueue {
       await pause(this.#delayMs);
       const batch = this.#pending;
       this.#pending = [];
-      const rejections = await commit(batch);
-      if (rejections.length > 0) await this.#repair();
-      for (const refuse of rejections) refuse();
+      const failed = await this.#commit(batch);
+      const isRepeatable = ({ reason }: FailedChange) => codeOf(reason) === NOTHING_WRITTEN;
+      const again = await this.#commit(failed.filter(isRepeatable));
+      const given = [...failed.filter((change) => !isRepeatable(change)), ...again];
+      for (const { reject, reason } of given) reject(reason);
     }
     this.#running = undefined;
   }
+
+  /** Resolves to the failed changes, after the repair. */
+  async #commit(batch: readonly PendingChange[]): Promise<FailedChange[]> {
+    const failed = await commit(batch);
+    if (failed.length > 0) await this.#repair();
+    return failed;
+  }
 }
 
-/** Resolves to the rejections of the failed changes, to be called after the repair. */
-async function commit(batch: readonly PendingChange[]): Promise<(() => void)[]> {
-  const rejections: (() => void)[] = [];
-  const answers = batch.map(async ({ change, resolve, reject }) => {
+async function commit(batch: readonly PendingChange[]): Promise<FailedChange[]> {
+  const failed: FailedChange[] = [];
+  const answers = batch.map(async (pending) => {
     try {
-      resolve(await change());
+      pending.resolve(await pending.change());
     } catch (error) {
-      const reason = await reasonOf(error);
-      rejections.push(() => reject(reason));
+      failed.push({ ...pending, reason: await reasonOf(error) });
     }
   });
   await Promise.all(answers);
-  return rejections;
+  return failed;
 }
 
 /** LMDB reports the reason in a promise of its own, whose rejection must be handled. */
@@ -75,6 +93,10 @@ async function reasonOf(error: unknown): Promise<unknown> {
   } catch (reason) {
     return reason;
   }
+}
+
+function codeOf(reason: unknown): unknown {
+  return reason instanceof Error && 'code' in reason ? reason.code : undefined;
 }
 
 function pause(milliseconds: number): Promise<void> {

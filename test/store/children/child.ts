@@ -84,6 +84,11 @@ export class Child {
     this.#process.kill('SIGCONT');
   }
 
+  /** What it has printed as errors. */
+  get errors(): string {
+    return this.#errors;
+  }
+
   /** Undefined while it runs. */
   get exit(): string | undefined {
     const { exitCode, signalCode } = this.#process;

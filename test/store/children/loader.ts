@@ -1,7 +1,7 @@
 // A child process that loads the index of a full store until its input ends or it is killed: puts of many sizes,
 // results, labels, documents, reads and the eviction that all of it needs. It prints "wrote N" now and then, and
-// "refused 1" for each write that LMDB refused because of its free list (docs/decisions/0455). It exits with 1 after
-// any damage.
+// "failed 1" for each write whose commit LMDB refused twice because of its free list (docs/decisions/0473). It exits
+// with 1 after any damage.
 import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { digestOf } from '../../../core/digest.ts';
@@ -84,7 +84,7 @@ async function work(): Promise<void> {
       await readSome();
     } catch (error) {
       if (!(error instanceof AssayError)) throw error;
-      if (error.message.includes('had bad/duplicate entries')) writeSync(1, 'refused 1\n');
+      if (error.message.includes('had bad/duplicate entries')) writeSync(1, 'failed 1\n');
       else if (!EXPECTED.has(error.code)) throw error;
     }
   }

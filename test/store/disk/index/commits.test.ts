@@ -1,4 +1,5 @@
 // I5: one commit after another. LMDB's binding never answers a commit that begins after a failed one.
+// And what is committed once more after a failure, and what never is.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { CommitQueue } from '../../../../store/disk/index/commits.ts';
@@ -93,6 +94,56 @@ test('the reason is that of the commit, and a change that throws does not affect
     { status: 'rejected', reason: new Error('closed') },
     { status: 'fulfilled', value: true },
   ]);
+});
+
+const refusedBy = (code: number) => Object.assign(new Error(`code ${code}`), { code });
+const BAD_TXN = -30782;
+
+/** A change that fails with these reasons, one after another, and then succeeds. It counts its commits. */
+function failing(...reasons: Error[]) {
+  const commits = { count: 0 };
+  const change = async () => {
+    const reason = reasons[commits.count++];
+    if (reason) throw reason;
+    return true;
+  };
+  return { commits, change };
+}
+
+test('changes of a commit that LMDB gave up before it wrote anything are committed once more', async () => {
+  const { lines, log } = newLog();
+  const queue = new CommitQueue(0, async () => void log('repaired'));
+  const [first, second] = [failing(refusedBy(BAD_TXN)), failing(refusedBy(BAD_TXN))];
+  const answers = [queue.add(first.change), queue.add(second.change)].map(async (answer) => {
+    log(`${await answer}`);
+  });
+  await Promise.all(answers);
+  expect(lines).toEqual(['repaired', 'true', 'true']);
+  expect([first.commits.count, second.commits.count]).toEqual([2, 2]);
+});
+
+test('a commit that is refused twice fails, and the next one is tried', async () => {
+  const queue = new CommitQueue(0, async () => {});
+  const refused = failing(refusedBy(BAD_TXN), refusedBy(BAD_TXN));
+  await expect(queue.add(refused.change)).rejects.toThrow('code -30782');
+  expect(refused.commits.count).toBe(2);
+  expect(await queue.add(refused.change)).toBe(true);
+});
+
+test.each([
+  ['the disk is full', refusedBy(28)],
+  ['the header could not be written', refusedBy(-30795)],
+  ['a page could not be written', refusedBy(5)],
+  ['the index is closed', new Error('closed')],
+])('what may have been committed is not committed again: %s', async (_, reason) => {
+  const queue = new CommitQueue(0, async () => {});
+  const [failed, repeated] = [failing(reason), failing(refusedBy(BAD_TXN))];
+  const answers = await Promise.allSettled([queue.add(failed.change), queue.add(repeated.change)]);
+  expect(answers).toEqual([
+    { status: 'rejected', reason },
+    { status: 'fulfilled', value: true },
+  ]);
+  expect([failed.commits.count, repeated.commits.count]).toEqual([1, 2]);
 });
 
 test('it is idle when no change is pending', async () => {

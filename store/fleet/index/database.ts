@@ -18,6 +18,8 @@ import type pg from 'pg';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
 import { Semaphore } from '../../shared/semaphore.ts';
+import { away, faultOfStatement, isOfStatement, isRepeatable } from './faults.ts';
+import { Session } from './session.ts';
 
 /** A statement is prepared once in each connection. */
 export interface Statement {
@@ -63,6 +65,7 @@ export class Database implements Queries {
   #isUnfit = false;
   #isClosed = false;
   #probe: NodeJS.Timeout | undefined;
+  readonly #sessions = new Set<Session>();
 
   /** Opens also while PostgreSQL is away. Throws ASSAY_INDEX_VERSION if its tables do not fit. */
   static async open(options: DatabaseOptions): Promise<Database> {
@@ -173,6 +176,14 @@ export class Database implements Queries {
     await refuseStandby(this.#readiness);
   }
 
+  /** A connection for the caller alone. It ends when the connection to PostgreSQL is lost (D3). */
+  async openSession(): Promise<Session> {
+    this.#refuseIfAway();
+    const session = await Session.open(this.#connect(1), () => this.#sessions.delete(session));
+    this.#sessions.add(session);
+    return session;
+  }
+
   /** The first word of its name is the kind: those are few. */
   #answered({ name }: Statement, began: number, isFailure: boolean): void {
     const [kind = ''] = name.split(' ', 1);
@@ -185,11 +196,9 @@ export class Database implements Queries {
   }
 
   #faultOf(error: unknown): AssayError {
-    const detail = messageOf(error);
-    if (!isOfStatement(error)) this.#lost();
-    else if (NOT_MIGRATED.has(error.code)) return new AssayError('ASSAY_INDEX_VERSION', detail);
-    else if (error.code === DISK_FULL) return new AssayError('ASSAY_DISK_FULL', `PostgreSQL: ${detail}`);
-    return away(detail);
+    if (isOfStatement(error)) return faultOfStatement(error);
+    this.#lost();
+    return away(messageOf(error));
   }
 
   #lost(): void {
@@ -199,6 +208,7 @@ export class Database implements Queries {
     const old = this.#pool;
     this.#pool = this.#open();
     old.end().catch(() => {});
+    for (const session of this.#sessions) session.end();
     this.#probeLater(0);
   }
 
@@ -252,44 +262,6 @@ const PARSERS = new Map<number, (text: string) => number | number[] | string[]>(
 /** In an array, an element is quoted, and its backslash is doubled: "\\x00ff". */
 function hexDigits(element: string): string {
   return element.slice('"\\\\x'.length, -1);
-}
-
-/** A deadlock, or a serialization failure: PostgreSQL asks for a repetition. */
-const REPEATABLE: ReadonlySet<string> = new Set(['40P01', '40001']);
-/** No such schema, table or column. */
-const NOT_MIGRATED: ReadonlySet<string> = new Set(['3F000', '42P01', '42703']);
-/** Reads go on, and so do writes that need no new pages. */
-const DISK_FULL = '53100';
-/**
- * The errors after which another connection is needed: shutdown, no access, a standby, and the like. Of class 53 that
- * is only "too many connections": the others are about the disk and the memory that one statement needs.
- */
-const OF_CONNECTION = /^(08|57P|53300|28|3D|25006)/;
-
-interface SqlError {
-  readonly code: string;
-}
-
-function hasSqlState(error: unknown): error is SqlError {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    typeof error.code === 'string' &&
-    /^[0-9A-Z]{5}$/.test(error.code)
-  );
-}
-
-/** The server has refused this statement, and the connection is usable. */
-function isOfStatement(error: unknown): error is SqlError {
-  return hasSqlState(error) && !OF_CONNECTION.test(error.code);
-}
-
-function isRepeatable(error: unknown): boolean {
-  return hasSqlState(error) && REPEATABLE.has(error.code);
-}
-
-function away(detail: string): AssayError {
-  return new AssayError('ASSAY_INDEX_AWAY', `PostgreSQL: ${detail}`);
 }
 
 /** An array of hashes as PostgreSQL reads it. The driver's own encoding takes several times as long. */

@@ -17,6 +17,7 @@ const WARNINGS: ReadonlySet<StoreEvent['type']> = new Set([
   'forgotten',
   'diverged',
   'result-dropped',
+  'janitor-lost',
 ]);
 
 /** Writes are synchronous, so the last line before a crash is not lost. */

@@ -48,14 +48,21 @@ export type StoreEvent =
   /** Files that dead processes left in staging were removed. */
   | { readonly type: 'swept'; readonly files: number; readonly bytes: number }
   /**
-   * What the janitor of a fleet has done in one round, in objects of the bucket. `condemned`: of uploads that
-   * nobody continues. `deleted`: those that were condemned long enough. `orphans`: deleted, no row named them.
+   * What the janitor of a fleet has removed in one round. Entries as in `evicted`, and objects of the bucket:
+   * `condemned`: of uploads that nobody continues. `deleted`: those that were condemned long enough. `orphans`:
+   * deleted, no row named them.
    */
   | {
       readonly type: 'cleaned';
+      readonly results: number;
+      readonly blobs: number;
+      readonly bytes: number;
+      readonly unusedMs?: number;
       readonly condemned: number;
       readonly deleted: number;
       readonly orphans: number;
-    };
+    }
+  /** This node is no longer the janitor of its fleet: PostgreSQL does not answer, or a pooler is in between. */
+  | { readonly type: 'janitor-lost'; readonly detail: string };
 
 export type OnStoreEvent = (event: StoreEvent) => void;

@@ -182,6 +182,8 @@ export const STORE = {
   /** How often a node looks for work of the janitor, and for how many rows at once. */
   janitorMs: 1 * MINUTE,
   janitorRows: 1000,
+  /** PostgreSQL ends the session of a janitor that sends nothing for so long. Then another node is elected. */
+  electionIdleMs: 30 * SECOND,
   /** A missing object is asked for again after this long, before its blob counts as lost. */
   lostAfterMs: 1 * MINUTE,
   /** Missing objects that a node remembers for that, and those with wrong bytes. */

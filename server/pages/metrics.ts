@@ -234,11 +234,11 @@ export class Metrics {
     }
     if (event.type === 'cleaned') this.fleet.cleaned(event);
     if (event.type === 'forgotten') this.fleet.forgotten(event);
-    if (event.type !== 'evicted') return;
+    if (event.type !== 'evicted' && event.type !== 'cleaned') return;
     this.#evicted.cell('results').value += event.results;
     this.#evicted.cell('blobs').value += event.blobs;
     this.#evicted.cell('bytes').value += event.bytes;
-    this.#evictedUnusedMs = event.unusedMs;
+    if (event.results + event.blobs > 0) this.#evictedUnusedMs = event.unusedMs;
   }
 
   get contentType(): string {

@@ -12,7 +12,7 @@ import { Database, type OnAnswer } from './index/database.ts';
 import { FRESH_TICKS, LogicalClock } from './index/logical-clock.ts';
 import { ObjectRows } from './index/object-rows.ts';
 import { checkVersion } from './index/schema.ts';
-import { FleetEviction } from './janitor/eviction.ts';
+import { Election } from './janitor/election.ts';
 import { Janitor } from './janitor/janitor.ts';
 import { FleetLabels } from './labels.ts';
 import { LostObjects } from './lost-objects.ts';
@@ -41,6 +41,8 @@ export interface FleetEngineOptions {
   readonly lostAfterMs?: number;
   readonly copyLimits?: CopyLimits;
   readonly answerMs?: number;
+  /** After so long without a word, PostgreSQL takes the office of janitor away. */
+  readonly electionIdleMs?: number;
   /** Told of every statement. */
   readonly onIndexAnswer?: OnAnswer | undefined;
 }
@@ -48,7 +50,7 @@ export interface FleetEngineOptions {
 export interface FleetEngine extends Engine {
   readonly clock: LogicalClock;
   readonly janitor: Janitor;
-  readonly eviction: FleetEviction;
+  readonly election: Election;
   readonly readCounts: ReadCounts;
   inspect(): Promise<Inspection>;
   /** Resolves when every object that was found missing until now has been asked for again. */
@@ -123,8 +125,8 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     now,
     onEvent,
   });
-  const eviction = new FleetEviction(database);
-  const janitor = new Janitor({ database, bucket, clock, objectRows, eviction, wrong, maxBytes, onEvent });
+  const election = new Election({ database, now, idleMs: options.electionIdleMs, onEvent });
+  const janitor = new Janitor({ database, bucket, clock, objectRows, election, wrong, maxBytes, onEvent });
   const uploads = new FleetUploads({
     rows: new UploadRows(database),
     bucket,
@@ -146,7 +148,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     history: new FleetHistory(database),
     clock,
     janitor,
-    eviction,
+    election,
     readCounts: reads.counts,
     async inspect() {
       const { FleetInspection } = await import('./inspection.ts');

@@ -76,7 +76,15 @@ function filledMetrics(): Metrics {
   metrics.denied('ac');
   metrics.sent(1);
   metrics.storeEvent({ type: 'evicted', results: 1, blobs: 1, bytes: 1 });
-  metrics.storeEvent({ type: 'cleaned', condemned: 1, deleted: 1, orphans: 1 });
+  metrics.storeEvent({
+    type: 'cleaned',
+    results: 1,
+    blobs: 1,
+    bytes: 1,
+    condemned: 1,
+    deleted: 1,
+    orphans: 1,
+  });
   metrics.fleet.answered('index', 'presence', 1, true);
   metrics.fleet.answered('blobs', 'GET', 1, false);
   metrics.fleet.watch({

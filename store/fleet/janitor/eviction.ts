@@ -1,5 +1,5 @@
-// Eviction: removes the least recently used results, and then the blobs that they named, in small steps. Any
-// number of nodes may run it at once.
+// Eviction: removes the least recently used results, and then the blobs that they named, in small steps. One elected
+// node runs it: several would each remove what is too much.
 //
 // Invariants:
 // E1 Only entries whose lease has ended are removed (logical-clock.ts, L2), and only in the state that the
@@ -9,7 +9,7 @@
 //    was used since, and removes only entries whose age is their tick.
 // E4 Locked rows are skipped, so that no two nodes wait for each other.
 import { STORE } from '../../limits.ts';
-import type { Database, Statement } from '../index/database.ts';
+import type { Queries, Statement } from '../index/database.ts';
 import { BLOB_LEASE_TICKS, FRESH_TICKS, RESULT_LEASE_TICKS } from '../index/logical-clock.ts';
 import { CONDEMNED } from '../index/object-rows.ts';
 
@@ -86,6 +86,12 @@ export interface EvictedEntries {
   readonly unusedMs?: number;
 }
 
+interface Oldest {
+  readonly blob: number | null;
+  readonly result: number | null;
+  readonly bytes: number | null;
+}
+
 interface Step {
   readonly count: number;
   readonly moved: number;
@@ -94,10 +100,10 @@ interface Step {
 }
 
 export class FleetEviction {
-  readonly #database: Database;
+  readonly #queries: Queries;
 
-  constructor(database: Database) {
-    this.#database = database;
+  constructor(queries: Queries) {
+    this.#queries = queries;
   }
 
   /** The bytes of all blobs. */
@@ -105,22 +111,23 @@ export class FleetEviction {
     return (await this.#oldest()).bytes ?? 0;
   }
 
-  async #oldest(): Promise<{ blob: number | null; result: number | null; bytes: number | null }> {
-    const [row] = await this.#database.query<{
-      blob: number | null;
-      result: number | null;
-      bytes: number | null;
-    }>(OLDEST);
+  async #oldest(): Promise<Oldest> {
+    const [row] = await this.#queries.query<Oldest>(OLDEST);
     return row ?? { blob: null, result: null, bytes: null };
   }
 
-  /** Undefined if everything is leased, or the store is empty. */
-  async step(wantedBytes: number): Promise<EvictedEntries | undefined> {
-    const { blob, result } = await this.#oldest();
+  /** Undefined if the fleet holds no more than that, or everything is leased. */
+  async stepTo(targetBytes: number): Promise<EvictedEntries | undefined> {
+    const oldest = await this.#oldest();
+    const wantedBytes = (oldest.bytes ?? 0) - targetBytes;
+    return wantedBytes > 0 ? this.#step(oldest, wantedBytes) : undefined;
+  }
+
+  async #step({ blob, result }: Oldest, wantedBytes: number): Promise<EvictedEntries | undefined> {
     const isResult = result !== null && (blob === null || result <= blob + FRESH_TICKS);
     const [step] = isResult
-      ? await this.#database.query<Step>(RESULTS, [STORE.evictEntries])
-      : await this.#database.query<Step>(BLOBS, [
+      ? await this.#queries.query<Step>(RESULTS, [STORE.evictEntries])
+      : await this.#queries.query<Step>(BLOBS, [
           STORE.evictEntries,
           wantedBytes,
           result === null ? Number.MAX_SAFE_INTEGER : result - FRESH_TICKS,

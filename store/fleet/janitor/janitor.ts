@@ -1,39 +1,26 @@
-// The janitor: removes what dead nodes left, deletes condemned objects, keeps the store within its limit, and looks at
-// the blobs of which another node has read wrong bytes. Every
-// node has one, and any number may run at once: each change holds only for rows that are still as they were seen.
+// The janitor: what a fleet does by itself, in rounds of a minute.
+//
+// Each node confirms its uploads, reads how much the fleet holds, and looks at the blobs of which another node has read
+// wrong bytes. One elected node (election.ts) removes: it evicts, drops what dead nodes left, deletes condemned objects,
+// and looks for orphans in one page of the bucket's listing.
 //
 // Invariants:
-// J1 An object is deleted from the bucket only if it is condemned for STORE.condemnedMs, or if it is a day old and
-//    no row names it. A condemned object never becomes visible again.
-// J2 Ages are counted in ticks of the logical clock. Only the age of an orphan comes from the bucket's own clock.
-// J3 The row of a condemned object is removed after the object. A crash between them repeats the deletion.
+// R1 Work of the elected node runs over the session that holds its lock, or asks that session before it deletes.
+// R2 The tasks of a round run beside one another. A task that is still running is not started again: the next round goes
+//    on without it.
+// R3 What was removed is reported once, in one event of a round.
 import { messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import { STORE } from '../../limits.ts';
 import type { Bucket } from '../bucket.ts';
 import type { Database, Statement } from '../index/database.ts';
 import type { LogicalClock } from '../index/logical-clock.ts';
-import { CONDEMNED, type ObjectRows, PART, UPLOADING } from '../index/object-rows.ts';
+import { CONDEMNED, type ObjectRows } from '../index/object-rows.ts';
 import type { WrongObjects } from '../wrong-objects.ts';
-import type { FleetEviction } from './eviction.ts';
-
-const ABANDONED_UPLOADS: Statement = {
-  name: 'janitor uploads',
-  text: `
-    WITH old AS (
-        SELECT u.tenant, u.id FROM assay.upload u, assay.clock c
-        WHERE u.tick < c.tick - $1::int8 ORDER BY u.tick LIMIT ${STORE.janitorRows} FOR UPDATE OF u SKIP LOCKED
-      ),
-      parts AS (
-        SELECT p.object FROM assay.upload_part p JOIN old USING (tenant, id) WHERE p.object IS NOT NULL
-      ),
-      condemned AS (
-        UPDATE assay.object o SET state = ${CONDEMNED}, tick = c.tick FROM parts, assay.clock c
-        WHERE o.name = parts.object AND o.state = ${PART} RETURNING o.name
-      ),
-      dropped AS (DELETE FROM assay.upload u USING old WHERE u.tenant = old.tenant AND u.id = old.id)
-    SELECT name FROM condemned`,
-};
+import { condemnAbandoned } from './abandoned.ts';
+import { Deletions } from './deletions.ts';
+import type { Election, Mandate } from './election.ts';
+import { type EvictedEntries, FleetEviction } from './eviction.ts';
 
 const COUNT: Statement = {
   name: 'janitor count',
@@ -42,43 +29,12 @@ const COUNT: Statement = {
       (SELECT count(*) FROM assay.object WHERE state = ${CONDEMNED}) AS condemned`,
 };
 
-const IDLE_OBJECTS: Statement = {
-  name: 'janitor idle objects',
-  text: `
-    WITH old AS (
-      SELECT o.name FROM assay.object o, assay.clock c
-      WHERE o.state = ${UPLOADING} AND o.tick < c.tick - $1::int8
-      LIMIT ${STORE.janitorRows} FOR UPDATE OF o SKIP LOCKED
-    )
-    UPDATE assay.object o SET state = ${CONDEMNED}, tick = c.tick FROM old, assay.clock c
-    WHERE o.name = old.name RETURNING o.name`,
-};
-
-const TO_DELETE: Statement = {
-  name: 'janitor condemned',
-  text: `
-    SELECT o.name::text FROM assay.object o, assay.clock c
-    WHERE o.state = ${CONDEMNED} AND o.tick < c.tick - $1::int8 LIMIT ${STORE.janitorRows}`,
-};
-
-const DELETED: Statement = {
-  name: 'janitor deleted',
-  text: `DELETE FROM assay.object WHERE name = ANY ($1::uuid[]) AND state = ${CONDEMNED}`,
-};
-
-const KNOWN: Statement = {
-  name: 'janitor known',
-  text: `
-    SELECT name::text FROM assay.object WHERE name = ANY ($1::uuid[])
-    UNION ALL SELECT name::text FROM assay.canary`,
-};
-
 export interface JanitorOptions {
   readonly database: Database;
   readonly bucket: Bucket;
   readonly clock: LogicalClock;
   readonly objectRows: ObjectRows;
-  readonly eviction: FleetEviction;
+  readonly election: Election;
   readonly wrong: WrongObjects;
   /** The bytes that the fleet may hold. */
   readonly maxBytes: number;
@@ -95,21 +51,30 @@ export interface FleetUsage {
   readonly uploads: number;
 }
 
+/** What was removed since the last report. */
+interface Removed extends EvictedEntries {
+  readonly condemned: number;
+  readonly deleted: number;
+  readonly orphans: number;
+}
+
+const COUNTS = ['results', 'blobs', 'bytes', 'condemned', 'deleted', 'orphans'] as const;
+const NOTHING: Removed = { results: 0, blobs: 0, bytes: 0, condemned: 0, deleted: 0, orphans: 0 };
+
 export class Janitor {
   readonly #options: JanitorOptions;
+  readonly #deletions: Deletions;
   readonly #timer: NodeJS.Timeout;
-  #round: Promise<void> = Promise.resolve();
-  #isRunning = false;
+  /** By the name of the task. */
+  readonly #running = new Map<string, Promise<void>>();
+  #removed = NOTHING;
   #isClosed = false;
   #usage: FleetUsage | undefined;
-  /** The position of the slow listing. */
-  #listedTo: string | undefined;
 
   constructor(options: JanitorOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => {
-      if (!this.#isRunning) this.#round = this.run().catch((error) => this.#failed(error));
-    }, STORE.janitorMs);
+    this.#deletions = new Deletions(options.bucket, options.clock);
+    this.#timer = setInterval(() => void this.run().catch(() => {}), STORE.janitorMs);
     this.#timer.unref();
   }
 
@@ -127,94 +92,86 @@ export class Janitor {
     return this.#options.maxBytes;
   }
 
-  #failed(error: unknown): void {
-    this.#options.onEvent({ type: 'eviction-failed', detail: messageOf(error) });
-  }
-
-  /** One round of everything, with one page of the slow listing. */
+  /** One round. Throws the first failure of one of its tasks, after all of them have ended. */
   async run(): Promise<void> {
-    this.#isRunning = true;
-    let [condemned, deleted, orphans] = [0, 0, 0];
-    try {
-      await this.#options.objectRows.confirm();
-      condemned = await this.#dropUploads();
-      await this.#count();
-      await this.evict();
-      deleted = await this.deleteCondemned();
-      orphans = await this.listPage();
-      if (!this.#options.bucket.isAway) await this.#options.wrong.judge();
-    } finally {
-      this.#isRunning = false;
-      if (condemned + deleted + orphans > 0)
-        this.#options.onEvent({ type: 'cleaned', condemned, deleted, orphans });
-    }
+    const { objectRows, bucket, wrong, election } = this.#options;
+    const own = [
+      this.#start('confirm', () => objectRows.confirm()),
+      this.#start('count', () => this.#count()),
+      this.#start('judge', async () => {
+        if (!bucket.isAway) await wrong.judge();
+      }),
+    ];
+    const elected = election.mandate().then((mandate) => mandate && Promise.all(this.#startElected(mandate)));
+    const ended = await Promise.allSettled([...own, elected]);
+    this.#report();
+    const failure = ended.find((one) => one.status === 'rejected');
+    if (!failure) return;
+    this.#options.onEvent({ type: 'eviction-failed', detail: messageOf(failure.reason) });
+    throw failure.reason;
   }
 
-  /** Returns how many objects were condemned. */
-  async #dropUploads(): Promise<number> {
-    const { database, clock } = this.#options;
-    const parts = await database.query(ABANDONED_UPLOADS, [clock.ticksFor(STORE.abandonedUploadMs)]);
-    const idle = await database.query(IDLE_OBJECTS, [clock.ticksFor(STORE.idleObjectMs)]);
-    return parts.length + idle.length;
+  /** Before it, a gate may refuse the whole round; before each deletion of objects, that of deletions.ts. */
+  #startElected(mandate: Mandate): Promise<void>[] {
+    const { clock } = this.#options;
+    return [
+      this.#start('evict', () => this.#evict(mandate)),
+      this.#start('condemn', async () => {
+        this.#add({ condemned: await condemnAbandoned(mandate, clock) });
+      }),
+      this.#start('delete', () =>
+        this.#deletions.deleteCondemned(mandate, (deleted) => {
+          this.#add({ deleted });
+          return !this.#isClosed;
+        }),
+      ),
+      this.#start('list', async () => {
+        this.#add({ orphans: await this.#deletions.deleteOrphans(mandate) });
+      }),
+    ];
+  }
+
+  /** Resolves at once if the task of an earlier round is still running (R2). */
+  #start(name: string, work: () => Promise<void>): Promise<void> {
+    if (this.#isClosed || this.#running.has(name)) return Promise.resolve();
+    const running = work().finally(() => this.#running.delete(name));
+    this.#running.set(name, running);
+    return running;
   }
 
   async #count(): Promise<void> {
-    const { database, eviction } = this.#options;
+    const { database } = this.#options;
     const [row] = await database.query<{ uploads: number; condemned: number }>(COUNT);
-    this.#usage = { uploads: 0, condemned: 0, ...row, bytes: await eviction.usedBytes() };
+    this.#usage = { uploads: 0, condemned: 0, ...row, bytes: await new FleetEviction(database).usedBytes() };
   }
 
-  async evict(): Promise<void> {
-    const { eviction, maxBytes, onEvent } = this.#options;
-    let used = await eviction.usedBytes();
-    if (used <= maxBytes * STORE.evictFrom) return;
-    while (used > maxBytes * STORE.evictTo && !this.#isClosed) {
-      const evicted = await eviction.step(used - maxBytes * STORE.evictTo);
+  /** Another count decides about each step: nodes write meanwhile. */
+  async #evict(mandate: Mandate): Promise<void> {
+    const { maxBytes } = this.#options;
+    const eviction = new FleetEviction(mandate);
+    if ((await eviction.usedBytes()) <= maxBytes * STORE.evictFrom) return;
+    while (!this.#isClosed) {
+      const evicted = await eviction.stepTo(maxBytes * STORE.evictTo);
       if (!evicted) return;
-      if (evicted.results + evicted.blobs > 0) onEvent({ type: 'evicted', ...evicted });
-      used -= evicted.bytes;
+      this.#add(evicted);
     }
   }
 
-  /** Returns how many were deleted. */
-  async deleteCondemned(): Promise<number> {
-    const { database, bucket, clock } = this.#options;
-    let deleted = 0;
-    while (!this.#isClosed && !bucket.isAway) {
-      const rows = await database.query<{ name: string }>(TO_DELETE, [clock.ticksFor(STORE.condemnedMs)]);
-      if (rows.length === 0) break;
-      const names = rows.map(({ name }) => name);
-      await bucket.attempt((objects) => objects.delete(names));
-      await database.query(DELETED, [names]);
-      deleted += names.length;
-    }
-    return deleted;
+  #add(more: Partial<Removed>): void {
+    const counts = COUNTS.map((name) => [name, this.#removed[name] + (more[name] ?? 0)]);
+    this.#removed = { ...this.#removed, ...more, ...Object.fromEntries(counts) };
   }
 
-  /** Deletes the orphans of one page, and returns how many. */
-  async listPage(): Promise<number> {
-    const { database, bucket } = this.#options;
-    if (bucket.isAway) return 0;
-    if (this.#listedTo === undefined) await bucket.attempt((objects) => objects.abortUploads(STORE.orphanMs));
-    const page = await bucket.attempt((objects) => objects.list(this.#listedTo));
-    this.#listedTo = page.after;
-    const old = page.objects
-      .filter(({ name, ageMs }) => ageMs >= STORE.orphanMs && UUID.test(name))
-      .map(({ name }) => name);
-    if (old.length === 0) return 0;
-    const known = await database.query<{ name: string }>(KNOWN, [old]);
-    const named = new Set(known.map(({ name }) => name));
-    const orphans = old.filter((name) => !named.has(name));
-    if (orphans.length > 0) await bucket.attempt((objects) => objects.delete(orphans));
-    return orphans.length;
+  #report(): void {
+    const removed = this.#removed;
+    this.#removed = NOTHING;
+    if (COUNTS.some((name) => removed[name] > 0)) this.#options.onEvent({ type: 'cleaned', ...removed });
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    await this.#round;
+    await Promise.allSettled([...this.#running.values()]);
+    await this.#options.election.close();
   }
 }
-
-/** Anything else in the bucket is not Assay's. */
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

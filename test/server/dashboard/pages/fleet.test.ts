@@ -137,7 +137,7 @@ test('every page of one node shows what happened at the other, and the same figu
   }
 
   await database.advance(RESULT_LEASE_TICKS + BLOB_LEASE_TICKS);
-  await one.engine.janitor.evict();
+  await one.engine.janitor.run();
   expect(await textOf(page, `${one.url}/storage`)).toMatch(/Age of what goes out\s+\d+ (min|h|d)/);
   expect(complaints).toEqual([]);
 });

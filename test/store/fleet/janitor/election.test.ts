@@ -1,0 +1,154 @@
+// One node of a fleet is its janitor: what several would do twice or too much happens once.
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { BLOB_LEASE_TICKS } from '../../../../store/fleet/index/logical-clock.ts';
+import type { Session } from '../../../../store/fleet/index/session.ts';
+import { Election } from '../../../../store/fleet/janitor/election.ts';
+import { STORE } from '../../../../store/limits.ts';
+import { TcpProxy } from '../../../rig/fleet/tcp-proxy.ts';
+import { contentOf, putOne } from '../../content.ts';
+import { TestFleet, type TestNode } from '../nodes.ts';
+
+const SMALL = 1000;
+const LARGE = STORE.chunkBytes + 17;
+/** So that a janitor that was cut off loses its office soon. */
+const IDLE_MS = 600;
+
+const fleet = new TestFleet();
+
+const usedBytes = async () =>
+  Number((await fleet.database.query('SELECT sum(bytes) AS bytes FROM assay.usage'))[0]?.bytes);
+
+async function proxied(): Promise<{ readonly index: string; readonly proxy: TcpProxy }> {
+  const url = new URL(fleet.database.url);
+  const proxy = await TcpProxy.start(url.hostname, Number(url.port));
+  onTestFinished(() => proxy.stop());
+  return {
+    index: Object.assign(url, { hostname: '127.0.0.1', port: String(proxy.port) }).href,
+    proxy,
+  };
+}
+
+const isElected = async (node: TestNode) => (await node.engine.election.mandate()) !== undefined;
+
+describe('three nodes whose janitors run at once', () => {
+  test('evict down to the target, and not below it', async () => {
+    const options = { maxBytes: 1000 * SMALL, memoMs: 0 };
+    const nodes = [await fleet.node(options), await fleet.node(options), await fleet.node(options)];
+    const [one] = nodes as [TestNode];
+    const names = Array.from({ length: 1500 }, (_, at) => `blob ${at}`);
+    for (let at = 0; at < names.length; at += 50)
+      await Promise.all(names.slice(at, at + 50).map((name) => putOne(one, contentOf(name, SMALL))));
+    await fleet.database.advance(BLOB_LEASE_TICKS + 1);
+    await Promise.all(nodes.map((node) => node.engine.janitor.run()));
+    expect(await usedBytes()).toBe(STORE.evictTo * 1000 * SMALL);
+  });
+
+  test('delete each condemned object once', async () => {
+    const nodes = [await fleet.node(), await fleet.node(), await fleet.node()];
+    const [one] = nodes as [TestNode];
+    for (let number = 0; number < 20; number++) await putOne(one, contentOf(`${number}`, LARGE));
+    await fleet.database.query('UPDATE assay.object SET state = 3');
+    await fleet.database.query('DELETE FROM assay.presence');
+    await fleet.database.query('DELETE FROM assay.content');
+    await fleet.database.advance(one.engine.clock.ticksFor(STORE.condemnedMs) + 1);
+    await Promise.all(nodes.map((node) => node.engine.janitor.run()));
+    expect(fleet.objects.deleted.length).toBe(20);
+    expect(fleet.events).toMatchObject([{ type: 'cleaned', deleted: 20 }]);
+  });
+});
+
+describe('the office of the janitor', () => {
+  test('goes to another node when the janitor ends, at once', async () => {
+    const [one, two] = [await fleet.node(), await fleet.node()];
+    expect([await isElected(one), await isElected(two)]).toEqual([true, false]);
+    await one.engine.janitor.close();
+    expect([await isElected(one), await isElected(two)]).toEqual([false, true]);
+  });
+
+  test('is taken from a janitor that PostgreSQL does not hear from, and its statements fail', async () => {
+    const { index, proxy } = await proxied();
+    const one = await fleet.node({ index, electionIdleMs: IDLE_MS, answerMs: 500 });
+    const two = await fleet.node({ electionIdleMs: IDLE_MS });
+    const mandate = await one.engine.election.mandate();
+    expect([mandate !== undefined, await isElected(two)]).toEqual([true, false]);
+    proxy.link = 'deaf';
+    await expect.poll(() => isElected(two), { timeout: 20_000 }).toBe(true);
+    proxy.link = 'open';
+    await expect(mandate?.confirm()).rejects.toThrow();
+    await expect(mandate?.query({ name: 'any', text: 'SELECT 1' })).rejects.toThrow(/ASSAY_INDEX_AWAY/);
+    await expect.poll(() => isElected(one).catch(() => undefined), { timeout: 20_000 }).toBe(false);
+  });
+
+  test('is kept by a janitor that has nothing to do for long', async () => {
+    const [one, two] = [
+      await fleet.node({ electionIdleMs: IDLE_MS }),
+      await fleet.node({ electionIdleMs: IDLE_MS }),
+    ];
+    const mandate = await one.engine.election.mandate();
+    await new Promise((resolve) => setTimeout(resolve, 3 * IDLE_MS));
+    expect(await isElected(two)).toBe(false);
+    await mandate?.confirm();
+    expect(fleet.events).toEqual([]);
+  });
+
+  test('is free again when an administrator ends its session', async () => {
+    const one = await fleet.node({ electionIdleMs: IDLE_MS });
+    expect(await isElected(one)).toBe(true);
+    await fleet.database.query("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'");
+    await expect.poll(() => fleet.events).toMatchObject([{ type: 'janitor-lost' }]);
+    expect(await isElected(one)).toBe(true);
+  });
+
+  test('is given to nobody behind a pooler that answers each statement over another connection', async () => {
+    let pid = 0;
+    const session = { isOpen: true, end: () => {}, query: async () => [{ isElected: true, pid: pid++ }] };
+    const events: string[] = [];
+    const election = new Election({
+      database: { openSession: async () => ({ ...session }) as unknown as Session },
+      now: () => performance.now(),
+      onEvent: (event) => events.push('detail' in event ? event.detail : event.type),
+    });
+    expect(await election.mandate()).toBeUndefined();
+    expect(events).toEqual([expect.stringContaining('let it pool whole sessions')]);
+    await election.close();
+  });
+});
+
+test('the other tasks of the janitor go on while an eviction takes long', async () => {
+  const one = await fleet.node({ maxBytes: SMALL, memoMs: 0 });
+  const two = await fleet.node();
+  for (let number = 0; number < 3; number++) await putOne(one, contentOf(`${number}`, SMALL));
+  await fleet.database.advance(BLOB_LEASE_TICKS + 1);
+  await putOne(two, contentOf('condemned', LARGE));
+  await fleet.database.query('UPDATE assay.object SET state = 3, tick = -100000');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const election = one.engine.election;
+  const mandate = election.mandate.bind(election);
+  let evictions = 0;
+  election.mandate = async () => {
+    const held = await mandate();
+    return (
+      held && {
+        ...held,
+        async query(statement, values) {
+          if (statement.name.startsWith('evict')) {
+            evictions++;
+            await promise;
+          }
+          return held.query(statement, values);
+        },
+      }
+    );
+  };
+  const first = one.engine.janitor.run();
+  await expect.poll(() => fleet.objects.deleted.length).toBe(1);
+  await fleet.database.query(
+    `INSERT INTO assay.object SELECT gen_random_uuid(), 3, -100000 FROM generate_series(1, 5)`,
+  );
+  await one.engine.janitor.run();
+  expect(fleet.objects.deleted.length).toBe(6);
+  expect(evictions).toBe(1);
+  resolve();
+  await first;
+  expect(await usedBytes()).toBeLessThan(LARGE + 2 * SMALL);
+});

@@ -28,6 +28,9 @@ export const NAMESPACE_HEADER = 'assay-namespace';
 
 export const DEFAULT_NAMESPACE = '' as Namespace;
 
+/** The part above the names of pull requests. No trusted run has it: no template contains it, and no claim becomes it. */
+export const PULL_REQUESTS = 'pr';
+
 /**
  * The namespace of a protocol whose keys are not action digests. No client can address it by a prefix or an
  * instance name, because parseNamespace refuses "~".

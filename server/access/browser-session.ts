@@ -20,7 +20,14 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-const READING: ReadonlySet<Right> = new Set(['results:read', 'blobs:read', 'stats', 'admin', 'server:stats']);
+const READING: ReadonlySet<Right> = new Set([
+  'results:read',
+  'blobs:read',
+  'stats',
+  'overview',
+  'admin',
+  'server:stats',
+]);
 
 export interface SessionCookie {
   /** The value of Set-Cookie. */

@@ -10,6 +10,7 @@ export const RIGHTS = [
   'runs:write',
   'leases',
   'stats',
+  'overview',
   'admin',
   'server:stats',
 ] as const;
@@ -65,14 +66,20 @@ export function any(...rights: readonly Right[]): Requirement {
   return { rights, isAny: true };
 }
 
+/** Reads runs, their misses and their findings: of the own namespaces, or of all below the own one. */
+export const READ_RUNS: Requirement = any('results:read', 'overview');
+
 /** A valid credential, whatever its rights are. */
 export const NOTHING_MORE: Requirement = all();
 
 export function isMet({ rights, isAny }: Requirement, has: ReadonlySet<Right>): boolean {
   const isGiven = (right: Right) =>
-    has.has(right) || (right === 'stats' && (has.has('admin') || has.has('server:stats')));
+    has.has(right) || (right === 'stats' && SHOW_FIGURES.some((one) => has.has(one)));
   return isAny ? rights.some(isGiven) : rights.every(isGiven);
 }
+
+/** Each shows at least the figures of the own namespace. */
+const SHOW_FIGURES: readonly Right[] = ['overview', 'admin', 'server:stats'];
 
 /** The credential is valid, and not enough. */
 export function isDenial({ code }: AssayError): boolean {

@@ -100,20 +100,38 @@ export class ScopedStore {
   /** The namespaces of a history that it may read (core/namespace.ts, writtenFrom). */
   get readable(): NamespaceRange {
     if (!this.identity.rights.has('results:read')) return [];
-    return this.#lookups.includes(DEFAULT_NAMESPACE) ? undefined : this.#withBelow(this.#lookups);
+    if (this.#lookups.includes(DEFAULT_NAMESPACE)) return undefined;
+    return this.#isAdmin ? this.#withBelow(this.#lookups) : this.#lookups;
+  }
+
+  /** The namespaces whose runs it sees: their steps, causes and findings, but no blob and no log. */
+  get reported(): NamespaceRange {
+    const { readable } = this;
+    if (!this.#hasOverview || readable === undefined || 'below' in readable) return readable;
+    return this.#withBelow(readable);
   }
 
   /** The namespaces whose figures it sees. */
   get counted(): NamespaceRange {
     const { namespace, rights } = this.identity;
     if (rights.has('server:stats')) return undefined;
-    return this.#withBelow(rights.has('stats') ? this.#lookups.filter((one) => one === namespace) : []);
+    const own = rights.has('stats') ? this.#lookups.filter((one) => one === namespace) : [];
+    return this.#isAdmin || this.#hasOverview ? this.#withBelow(own) : own;
   }
 
-  /** An admin also sees what lies below its namespace, unless the request asks for less. */
+  get #isAdmin(): boolean {
+    return this.identity.rights.has('admin');
+  }
+
+  /** An overview is one of a tenant. Below the empty namespace lie all tenants. */
+  get #hasOverview(): boolean {
+    return this.identity.rights.has('overview') && this.identity.namespace !== DEFAULT_NAMESPACE;
+  }
+
+  /** With what lies at and below the own namespace, unless the request asks for less. */
   #withBelow(besides: readonly Namespace[]): NamespaceRange {
-    const { namespace: below, rights } = this.identity;
-    if (!rights.has('admin') || !this.#lookups.includes(below)) return besides;
+    const { namespace: below } = this.identity;
+    if (!this.#lookups.includes(below)) return besides;
     return below === DEFAULT_NAMESPACE ? undefined : { below, besides };
   }
 

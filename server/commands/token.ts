@@ -81,6 +81,7 @@ export const tokenCommand: CommandModule = {
     examples: [
       'assay token create main --namespace acme/app/main --tokens tokens.json',
       'assay token create pull-requests --namespace acme/app/pr --reads acme/app/main --expires 30d --tokens tokens.json',
+      'assay token create team --namespace acme --rights read,overview --tokens tokens.json',
       'assay token create prometheus --namespace monitoring --rights server:stats --tokens tokens.json',
       'assay token list --tokens tokens.json',
       'assay token revoke pull-requests --tokens tokens.json',

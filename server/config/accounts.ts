@@ -1,11 +1,10 @@
 // The accounts of a server's store: what --quota, --floor and the rules of issuers say about namespaces.
 import { usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
-import { type Namespace, parseNamespace } from '../../core/namespace.ts';
+import { type Namespace, PULL_REQUESTS, parseNamespace } from '../../core/namespace.ts';
 import type { AccountSettings } from '../../store/disk/accounts/accounts.ts';
 import { parseSizeLimit, type SizeLimit } from '../../store/size-limit.ts';
 import type { Issuer } from '../access/oidc/config.ts';
-import { PULL_REQUESTS } from '../access/oidc/template.ts';
 import { SERVER } from '../limits.ts';
 
 export type SizeByNamespace = ReadonlyMap<Namespace, SizeLimit>;

@@ -11,7 +11,7 @@ import {
   TEXTS,
 } from '../../../core/config/schema.ts';
 import { type AssayError, messageOf } from '../../../core/errors.ts';
-import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { type Namespace, PULL_REQUESTS, parseNamespace } from '../../../core/namespace.ts';
 import { MINUTE } from '../../../core/units.ts';
 import { ACCESS } from '../../limits.ts';
 import { parseRights, RIGHTS, RIGHTS_BY_NAME, type Right } from '../rights.ts';
@@ -19,7 +19,7 @@ import type { IssuerKind } from './claims.ts';
 import { isAllowedUrl } from './fetch-json.ts';
 import { type Repository, rulesOf } from './ready-made.ts';
 import type { Condition, Rule } from './rule.ts';
-import { claimsIn, PULL_REQUESTS, parseTemplate, type Template } from './template.ts';
+import { claimsIn, parseTemplate, type Template } from './template.ts';
 
 export interface Issuer {
   readonly kind: IssuerKind;

@@ -5,7 +5,7 @@
 //   part, so no trusted run reads or writes there, also not as a descendant.
 // - Two pull requests never have the same namespace.
 import type { Namespace } from '../../../core/namespace.ts';
-import { parseNamespace } from '../../../core/namespace.ts';
+import { PULL_REQUESTS, parseNamespace } from '../../../core/namespace.ts';
 import type { Identity } from '../identity.ts';
 import type { Right } from '../rights.ts';
 import {
@@ -18,7 +18,7 @@ import {
   runName,
   withBranchAndTag,
 } from './claims.ts';
-import { fillTemplate, PULL_REQUESTS, type Template } from './template.ts';
+import { fillTemplate, type Template } from './template.ts';
 
 export interface Condition {
   readonly claim: string;
@@ -96,7 +96,7 @@ function untrustedPlace({ untrusted, rights }: Rule, claims: Claims): PlaceAndRi
   };
 }
 
-const NEVER_UNTRUSTED: ReadonlySet<Right> = new Set(['admin', 'server:stats']);
+const NEVER_UNTRUSTED: ReadonlySet<Right> = new Set(['overview', 'admin', 'server:stats']);
 
 /** A template with a claim that the token lacks is left out: it can only be read less. */
 function filled(templates: readonly Template[], claims: Claims, own: Namespace): Namespace[] {

@@ -4,11 +4,8 @@
 // - Two different values of a claim never give the same part, and no value adds a level, "." or "..".
 // - No value gives the part "pr", which only pull requests have.
 import { hash } from 'node:crypto';
-import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { type Namespace, PULL_REQUESTS, parseNamespace } from '../../../core/namespace.ts';
 import { type Claims, claimText } from './claims.ts';
-
-/** The part above the names of pull requests. No template has it, and no claim becomes it. */
-export const PULL_REQUESTS = 'pr';
 
 interface Claim {
   readonly claim: string;

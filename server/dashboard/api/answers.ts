@@ -73,12 +73,12 @@ export async function reportRun(
 
 export function runs(exchange: Exchange, query: Partial<RunsQuery>): Promise<Runs> {
   const limit = Math.min(query.limit ?? DASHBOARD.listedRuns, DASHBOARD.maxListedRuns);
-  return listRuns(historyOf(exchange), exchange.store.readable, { ...query, limit });
+  return listRuns(historyOf(exchange), exchange.store.reported, { ...query, limit });
 }
 
 export function run(exchange: Exchange, id: string): Promise<Run> {
   const { isStored } = readerOf(exchange);
-  return showRun(historyOf(exchange), exchange.store.readable, id, isStored);
+  return showRun(historyOf(exchange), exchange.store.reported, id, isStored);
 }
 
 function readerOf({ store }: Exchange): DivergenceReader {
@@ -133,7 +133,7 @@ export async function hermeticity(exchange: Exchange, { days = 30 }: Period): Pr
   const counted = Math.min(days, DASHBOARD.maxDays);
   const [surveyed, reviewed] = await Promise.all([
     surveyOf(server).read(),
-    reviewOf(historyOf(exchange)).read(store.readable, counted),
+    reviewOf(historyOf(exchange)).read(store.reported, counted),
   ]);
   const period = { from: to - counted * DAY, to };
   return hermeticityAnswer(reviewed, surveyed, store.readable, period, readerOf(exchange));
@@ -193,7 +193,7 @@ export function misses(
 ): Promise<Misses> {
   const to = Date.now();
   const from = to - Math.min(days, DASHBOARD.maxDays) * DAY;
-  return rankMisses(historyOf(exchange), within(exchange.store.readable, namespace), { from, to });
+  return rankMisses(historyOf(exchange), within(exchange.store.reported, namespace), { from, to });
 }
 
 export function historyOf({ server: { wholeStore } }: Exchange): History {

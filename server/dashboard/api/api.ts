@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { parseHash } from '../../../core/digest.ts';
 import { RUNS_PATH, type RunReport } from '../../../core/metadata/run-report.ts';
-import { all } from '../../access/rights.ts';
+import { all, READ_RUNS } from '../../access/rights.ts';
 import { authorized, onlyMethods } from '../../http/app.ts';
 import { jsonErrors } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -13,9 +13,8 @@ import { type DescribedRoute, openApi } from './openapi.ts';
 import { REPORT_SCHEMA } from './report-schema.ts';
 import * as schemas from './schemas.ts';
 
-const READ = all('results:read');
 const READ_ACTION = all('results:read', 'blobs:read');
-const STATS = all('results:read', 'stats');
+const STATS = all('stats');
 const CONFIG = { route: 'api', errors: jsonErrors('GET, HEAD'), acceptsSession: true } as const;
 const RUNS_CONFIG = { ...CONFIG, errors: jsonErrors('GET, HEAD, POST') } as const;
 
@@ -59,7 +58,7 @@ export const ROUTES: readonly Route[] = [
     url: RUNS_PATH,
     summary: 'Runs, newest first',
     answers: schemas.RUNS,
-    needs: READ,
+    needs: READ_RUNS,
     query: {
       repository: ANY_NAME,
       branch: ANY_NAME,
@@ -78,14 +77,14 @@ export const ROUTES: readonly Route[] = [
     url: `${RUNS_PATH}/:id`,
     summary: 'One run with its steps',
     answers: schemas.RUN,
-    needs: READ,
+    needs: READ_RUNS,
     answer: (exchange, _query, { id = '' }) => answers.run(exchange, id),
   },
   {
     url: '/api/v1/misses',
     summary: 'Causes of misses, ranked by the time that they cost',
     answers: schemas.MISSES,
-    needs: READ,
+    needs: READ_RUNS,
     query: { days: NUMBER, namespace: ANY_NAME },
     answer: (exchange, { days, namespace }) =>
       answers.misses(exchange, { ...numberIn('days', days), namespace }),
@@ -94,7 +93,7 @@ export const ROUTES: readonly Route[] = [
     url: '/api/v1/hermeticity',
     summary: 'Steps by their evidence, findings and divergences',
     answers: schemas.HERMETICITY,
-    needs: READ,
+    needs: READ_RUNS,
     query: { days: NUMBER },
     answer: (exchange, { days }) => answers.hermeticity(exchange, numberIn('days', days)),
   },

@@ -52,7 +52,7 @@ function operationOf({ url, needs, query = {}, summary, answers }: DescribedRout
   }));
   return {
     summary,
-    description: `Needs the rights ${needs.rights.join(', ')}.`,
+    description: `Needs ${needs.rights.join(needs.isAny ? ' or ' : ' and ')}.`,
     parameters: [...inPath, ...inQuery],
     responses: {
       200: { description: 'The answer', content: { 'application/json': { schema: schemaOf(answers) } } },

@@ -113,6 +113,7 @@ export const NOW: ShapeOf<Now> = {
   at: 'string',
   version: 'string',
   health: { status: 'string', sentence: 'string' },
+  isWhole: 'boolean',
   today: TOTALS,
   weekBefore: TOTALS,
   warnings: [{ text: 'string', whatToDo: 'string' }],
@@ -235,7 +236,15 @@ export const STORAGE: ShapeOf<Storage> = {
   'countedAt?': 'string',
   teams: [USAGE],
   tools: [USAGE],
-  namespaces: [{ namespace: 'string', results: 'number', writers: ['string'], 'lastWriteAt?': 'string' }],
+  namespaces: [
+    {
+      namespace: 'string',
+      'grouped?': 'number',
+      results: 'number',
+      writers: ['string'],
+      'lastWriteAt?': 'string',
+    },
+  ],
   deniedWrites: [{ at: 'string', identity: 'string', tool: 'string', why: 'string' }],
   tokens: [
     {

@@ -16,9 +16,9 @@
 //   GET  /api/v1/setup                            Setup
 //   GET  /api/v1/openapi.json                     this list as OpenAPI 3.1
 //
-// Runs, misses and hermeticity hold what the token may read: its own namespace, those that it reads besides, and for
-// an admin those below. Figures (now, tail, figures, storage, setup) hold what its rights show: `stats` its own
-// namespace, `admin` also those below, `server:stats` the whole server.
+// Runs, misses and hermeticity hold what the token may read: its own namespace, those that it reads besides, and with
+// `overview` or `admin` those below. Figures (now, tail, figures, storage, setup) hold what its rights show: `stats` its
+// own namespace, `overview` and `admin` also those below, `server:stats` the whole server.
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import type {
   MissCause,
@@ -41,6 +41,8 @@ export interface Now {
   readonly at: string;
   readonly version: string;
   readonly health: { readonly status: 'good' | 'warning' | 'fault'; readonly sentence: string };
+  /** False if the token sees only some namespaces. */
+  readonly isWhole: boolean;
   /** Since midnight UTC, in whole hours. */
   readonly today: Totals;
   /** The same hours of the same weekday, one week before. */
@@ -428,7 +430,10 @@ export interface UsageRow {
 }
 
 export interface NamespaceRow {
+  /** Of pull requests: PARENT/pr/…, which adds them up. */
   readonly namespace: string;
+  /** How many namespaces that are. Absent for any other one. */
+  readonly grouped?: number;
   readonly results: number;
   /** Names of tokens, the busiest first, at most 10. */
   readonly writers: readonly string[];

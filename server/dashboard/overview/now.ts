@@ -18,7 +18,7 @@ const WEEK = 7 * DAY;
 export async function nowAnswer(
   server: ServerContext,
   history: History,
-  { identity, counted, readable }: Pick<ScopedStore, 'identity' | 'counted' | 'readable'>,
+  { identity, counted, reported }: Pick<ScopedStore, 'identity' | 'counted' | 'reported'>,
 ): Promise<Now> {
   const now = Date.now();
   const { activity } = server;
@@ -34,13 +34,14 @@ export async function nowAnswer(
   return {
     at: new Date(now).toISOString(),
     version: VERSION,
-    health: healthOf(fault, warnings, today),
+    health: healthOf(fault, warnings, today, isWhole),
+    isWhole,
     today,
     weekBefore,
     warnings,
     tail: activity.tail.read(counted),
     figures: await figuresIn(server, history, { counted, isWhole }, { from: now - DAY, to: now }),
-    newestRuns: (await listRuns(history, readable, { limit: NEWEST_RUNS })).runs,
+    newestRuns: (await listRuns(history, reported, { limit: NEWEST_RUNS })).runs,
   };
 }
 
@@ -48,6 +49,7 @@ function healthOf(
   fault: string | undefined,
   warnings: readonly Warning[],
   { hitRate }: Totals,
+  isWhole: boolean,
 ): Now['health'] {
   if (fault !== undefined)
     return { status: 'fault', sentence: 'The server answers, but its store has a fault.' };
@@ -56,9 +58,10 @@ function healthOf(
     const others = more.length === 0 ? '' : ` ${more.length} more need attention.`;
     return { status: 'warning', sentence: `The server works. ${first.text}${others}` };
   }
-  const rate =
-    hitRate === undefined ? '' : ` ${Math.round(hitRate * 100)}\u00a0% of today’s lookups were hits.`;
-  return { status: 'good', sentence: `All is well.${rate}` };
+  if (hitRate === undefined)
+    return { status: 'good', sentence: isWhole ? 'All is well.' : 'All is well, as far as your token sees.' };
+  const rate = `${Math.round(hitRate * 100)}\u00a0% of today’s lookups were hits.`;
+  return { status: 'good', sentence: `All is well. ${rate}` };
 }
 
 function warningsOf(

@@ -15,9 +15,11 @@ import type {
   UsageRow,
 } from '../api/types.ts';
 import { contentOf } from '../documents.ts';
+import { withoutNumber } from '../pull-requests.ts';
 import type { NamespaceUsage, Surveyed } from './survey.ts';
 
 const LISTED = 100;
+const LISTED_WRITERS = 10;
 
 export async function storageAnswer(
   server: ServerContext,
@@ -34,8 +36,8 @@ export async function storageAnswer(
     ...(surveyed && { countedAt: new Date(surveyed.at).toISOString() }),
     teams: largest(sumsOf(namespaces.map(([name, usage]) => [teamOf(name), usage]))),
     tools: largest(sumsOf(namespaces.flatMap(([, { tools }]) => [...tools]))),
-    namespaces: namespaces
-      .map(([name, usage]) => rowOf(name, usage))
+    namespaces: [...Map.groupBy(namespaces, ([name]) => withoutNumber(name))]
+      .map(([name, group]) => rowOf(name, group))
       .sort((a, b) => b.results - a.results)
       .slice(0, LISTED),
     deniedWrites: await deniedWrites(history, counted),
@@ -91,12 +93,17 @@ function largest(
     .slice(0, LISTED);
 }
 
-function rowOf(namespace: Namespace, { results, writers, lastWriteAt }: NamespaceUsage): NamespaceRow {
+/** One namespace, or those of the pull requests of one place. */
+function rowOf(name: string, group: readonly (readonly [Namespace, NamespaceUsage])[]): NamespaceRow {
+  const isOne = group.some(([namespace]) => namespace === name);
+  const writers = group.flatMap(([, usage]) => usage.writers).toSorted(([, a], [, b]) => b - a);
+  const lastWriteAt = Math.max(...group.map(([, usage]) => usage.lastWriteAt ?? 0));
   return {
-    namespace,
-    results,
-    writers: writers.map(([name]) => name),
-    ...(lastWriteAt !== undefined && { lastWriteAt: new Date(lastWriteAt).toISOString() }),
+    namespace: name,
+    ...(!isOne && { grouped: group.length }),
+    results: group.reduce((sum, [, { results }]) => sum + results, 0),
+    writers: [...new Set(writers.map(([writer]) => writer))].slice(0, LISTED_WRITERS),
+    ...(lastWriteAt > 0 && { lastWriteAt: new Date(lastWriteAt).toISOString() }),
   };
 }
 

@@ -16,7 +16,7 @@ ${failed}
 <button class="main" type="submit">Log in</button>
 </form>
 <p class="note">The browser stays logged in for at most 12 hours. It can read these pages, and never write to the cache.
-<code>assay token create NAME --namespace TEAM --rights read --tokens FILE</code> on the server makes a token, with the file that the server uses.</p>
+<code>assay token create NAME --namespace TEAM --rights read,overview --tokens FILE</code> on the server makes a token that also sees the runs of everything below TEAM, with the file that the server uses.</p>
 </div>`;
   return document({ title: 'Log in', path: '/login', content }, undefined);
 }

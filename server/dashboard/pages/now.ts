@@ -11,10 +11,15 @@ export function nowPage(now: Now): Html {
   const isNew = now.today.requests === 0 && now.tail.events.length === 0 && now.newestRuns.length === 0;
   return html`<h1 class="health ${now.health.status}">${now.health.sentence}</h1>
 ${now.warnings.map(({ text, whatToDo }) => callout('warn', html`<p><strong>${text}</strong></p><p>${sentence(whatToDo)}</p>`))}
-${isNew ? nothingYet() : html`${today(now, at)}${history(now.figures)}${newest(now, at)}${tail(now.tail, at)}`}`;
+${isNew ? nothingYet(now.isWhole) : html`${today(now, at)}${history(now.figures)}${newest(now, at)}${tail(now.tail, at)}`}`;
 }
 
-function nothingYet(): Html {
+function nothingYet(isWhole: boolean): Html {
+  if (!isWhole)
+    return empty(
+      'Nothing is to be seen here yet',
+      html`<p>Nobody has asked for anything in the namespaces that your token sees. A token with the right <code>overview</code> also sees the runs and figures of everything below its namespace. <a href="/setup">Set up a tool</a>: it takes one line.</p>`,
+    );
   return empty(
     'Nobody has asked this server yet',
     html`<p>When the first build uses it, this page shows how often it helped, and how much time it saved. <a href="/setup">Set up a tool</a>: it takes one line.</p>`,

@@ -1,14 +1,15 @@
 // The pages as a fastify plugin, with the login and the files that they load.
 //
 // Guarantees:
-// - A page needs a credential with the right `results:read`: a token in the header, or the cookie of a login.
+// - A page needs a credential with the right `results:read` or `overview`: a token in the header, or the cookie of a login.
 // - A token is in no URL and in no log. Failed logins of one address are limited.
 // - Scripts, styles and data come from this server alone, and nothing inline runs (Content-Security-Policy).
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AssayError } from '../../../core/errors.ts';
 import type { NamespaceRange } from '../../../core/namespace.ts';
-import { all, isMet } from '../../access/rights.ts';
+import type { Identity } from '../../access/identity.ts';
+import { isMet, READ_RUNS } from '../../access/rights.ts';
 import { acceptsHtml, authorize, onlyMethods } from '../../http/app.ts';
 import { type ErrorFormat, jsonErrors } from '../../http/error-response.ts';
 import { receiveWhole } from '../../http/upload.ts';
@@ -37,9 +38,6 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
   'cache-control': 'no-store',
 };
-
-/** As the API that the pages show. */
-const READ = all('results:read');
 
 const HTML = 'text/html; charset=utf-8';
 const FORM = 'application/x-www-form-urlencoded';
@@ -89,7 +87,7 @@ export function dashboardPages(pages: Readonly<Record<string, Renderer>>) {
           if (!acceptsHtml(request)) return plainFrontPage(request, reply);
           authorize(request, request.exchange, config);
         }
-        request.exchange.require(READ);
+        request.exchange.require(READ_RUNS);
         const page = await render(request);
         if ('isElsewhere' in page) return reply.headers(PAGE_HEADERS).redirect(page.path, 303);
         return sendPage(reply, document(page, viewerOf(request)));
@@ -114,13 +112,24 @@ function sendPage(reply: FastifyReply, text: string): string {
 function viewerOf({ exchange, headers }: FastifyRequest): Viewer {
   const { access, browserSessions } = exchange.server;
   const isLoggedIn = !access.isOpen && browserSessions.identityOf(headers) !== undefined;
-  const { identity, readable } = exchange.store;
-  return { name: identity.name, isLoggedIn, ...(isLoggedIn && readable && { reads: namesIn(readable) }) };
+  const { identity, reported } = exchange.store;
+  return {
+    name: identity.name,
+    isLoggedIn,
+    ...(isLoggedIn && reported && { sees: scopeOf(identity, reported) }),
+  };
 }
 
 /** `PATH/…` is all that lies below. */
-function namesIn(readable: NonNullable<NamespaceRange>): readonly string[] {
-  return 'below' in readable ? [...readable.besides, `${readable.below}/…`] : readable;
+function scopeOf(
+  { namespace }: Identity,
+  reported: NonNullable<NamespaceRange>,
+): NonNullable<Viewer['sees']> {
+  const seesBelow = 'below' in reported;
+  return {
+    namespaces: seesBelow ? [...reported.besides, `${reported.below}/…`] : reported,
+    ...(!seesBelow && { notBelow: namespace }),
+  };
 }
 
 function assetRoutes(app: FastifyInstance): void {
@@ -167,11 +176,14 @@ async function loginRoutes(app: FastifyInstance): Promise<void> {
       reply.code(401);
       return sendPage(reply, loginPage(next, 'This server does not know that token, or it has ended.'));
     }
-    if (!isMet(READ, session.identity.rights)) {
+    if (!isMet(READ_RUNS, session.identity.rights)) {
       reply.code(403);
       return sendPage(
         reply,
-        loginPage(next, 'That token may not read these pages: it lacks the right "results:read".'),
+        loginPage(
+          next,
+          'That token may not read these pages: it lacks the rights "results:read" and "overview".',
+        ),
       );
     }
     reply.headers({ ...PAGE_HEADERS, 'set-cookie': session.header });

@@ -16,10 +16,17 @@ const PAGES = [
 export interface Viewer {
   /** The name of the token. */
   readonly name: string;
-  /** The namespaces that it reads. Undefined for all of the server. */
-  readonly reads?: readonly string[] | undefined;
+  /** Undefined if it sees the runs of all namespaces. */
+  readonly sees?: Scope | undefined;
   /** A cookie says who it is, so there is something to log out of. */
   readonly isLoggedIn: boolean;
+}
+
+/** Whose runs a token sees. */
+export interface Scope {
+  readonly namespaces: readonly string[];
+  /** Its namespace, if it does not see the runs of those below. */
+  readonly notBelow?: string;
 }
 
 export interface Page {
@@ -57,7 +64,7 @@ ${viewer ? navigation(path) : NOTHING}
 ${viewer?.isLoggedIn ? logout(viewer) : NOTHING}
 </header>
 <main id="content" tabindex="-1">
-${viewer?.reads ? scope(viewer.name, viewer.reads) : NOTHING}${content}
+${viewer?.sees ? scope(viewer.name, viewer.sees) : NOTHING}${content}
 </main>
 <footer><p>Assay ${VERSION}${elsewhere(viewer)}</p></footer>
 </body>
@@ -84,8 +91,12 @@ function navigation(current: string): Html {
 }
 
 /** Without this line, an empty page of such a token would say that the server is empty. */
-function scope(name: string, reads: readonly string[]): Html {
-  return html`<p class="note">You see what the token ${name} reads: <code>${reads.join(', ')}</code></p>`;
+function scope(name: string, { namespaces, notBelow }: Scope): Html {
+  const below =
+    notBelow === undefined
+      ? NOTHING
+      : html` What lies below <code>${notBelow}</code> is not shown: a token with the right <code>overview</code> sees it.`;
+  return html`<p class="note">The token ${name} sees <code>${namespaces.join(', ')}</code>, and nothing else of this server.${below}</p>`;
 }
 
 function logout({ name }: Viewer): Html {

@@ -130,7 +130,7 @@ function writers(rows: readonly NamespaceRow[], now: number): Html {
         { title: 'Last write', isNumber: true },
       ],
       rows.map((row) => [
-        html`<code>${row.namespace === '' ? '(default)' : row.namespace}</code>`,
+        html`<code>${row.namespace === '' ? '(default)' : row.namespace}</code>${row.grouped === undefined ? NOTHING : html` <span class="faint">${counted(row.grouped, 'pull request')}</span>`}`,
         html`${row.writers.length === 0 ? 'nobody lately' : row.writers.join(', ')}`,
         html`${count(row.results)}`,
         row.lastWriteAt === undefined ? html`–` : ago(row.lastWriteAt, now),

@@ -7,6 +7,7 @@ import { type History, type HistoryDocument, isHistoryId, positionOf } from '../
 import { DASHBOARD } from '../../limits.ts';
 import type { Run, RunRow, RunStep, Runs } from '../api/types.ts';
 import { contentOf } from '../documents.ts';
+import { withoutNumber } from '../pull-requests.ts';
 import { criticalPath } from './critical-path.ts';
 import { DAY_MS } from './miss-days.ts';
 import type { StoredDetails, StoredRow } from './run-documents.ts';
@@ -18,6 +19,7 @@ export interface RunsQuery {
   readonly step?: string | undefined;
   readonly outcome?: string | undefined;
   readonly tool?: string | undefined;
+  /** One, or PARENT/pr/… for all pull requests there. */
   readonly namespace?: string | undefined;
   /** The last day, in UTC: YYYY-MM-DD. */
   readonly until?: string | undefined;
@@ -65,7 +67,7 @@ function isWanted(row: StoredRow, query: RunsQuery): boolean {
     (branch === undefined || row.branch === branch) &&
     (outcome === undefined || row.outcome === outcome) &&
     (tool === undefined || row.tool === tool) &&
-    (namespace === undefined || row.namespace === namespace) &&
+    (namespace === undefined || row.namespace === namespace || withoutNumber(row.namespace) === namespace) &&
     (step === undefined || row.names.some((name) => name.includes(step)))
   );
 }
@@ -86,7 +88,7 @@ class Choices {
     if (repository !== undefined) this.#repositories.add(repository);
     if (branch !== undefined) this.#branches.add(branch);
     this.#tools.add(tool);
-    this.#namespaces.add(namespace);
+    this.#namespaces.add(withoutNumber(namespace));
   }
 
   found(): Runs['choices'] {

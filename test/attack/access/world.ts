@@ -52,7 +52,7 @@ const ADMINS = [
   identity('other-admin', { namespace: 'rival', rights: EVERY_RIGHT }),
 ];
 /** Another tenant's, one for each right that shows something. */
-const VIEWERS = ['read', 'stats', 'admin'].map((rights) =>
+const VIEWERS = ['read', 'stats', 'overview', 'admin'].map((rights) =>
   identity(`viewer-${rights}`, { namespace: 'rival', rights }),
 );
 export const VIEWER_NAMES: readonly string[] = [...VIEWERS, ...ADMINS.slice(1)].map(({ name }) => name);

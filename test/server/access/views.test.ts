@@ -1,5 +1,5 @@
-// What a token sees of the server, on a store that several tenants use: `stats` its own namespace, `admin` also what
-// lies below it, `server:stats` all of it.
+// What a token sees of the server, on a store that several tenants use: `stats` its own namespace, `overview` and `admin`
+// also what lies below it, `server:stats` all of it.
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import type { Identity } from '../../../server/access/identity.ts';
@@ -24,9 +24,11 @@ const TEAM = identity('team', { namespace: 'acme' });
 const RIVAL = identity('rival-ci', { namespace: 'rival/ci' });
 const STATS = identity('stats', { namespace: 'acme', rights: 'results:read,stats' });
 const ADMIN = identity('admin', { namespace: 'acme', rights: 'results:read,admin' });
+const OVERVIEW = identity('overview', { namespace: 'acme', rights: 'overview' });
+const OPERATOR = identity('operator', { namespace: '', rights: 'overview' });
 const MONITOR = identity('monitor', { namespace: 'monitoring', rights: 'results:read,server:stats' });
 const NOBODY = identity('nobody', { namespace: 'acme', rights: 'results:read' });
-const EVERYBODY = [MAIN, PULL, TEAM, RIVAL, STATS, ADMIN, MONITOR, NOBODY];
+const EVERYBODY = [MAIN, PULL, TEAM, RIVAL, STATS, ADMIN, OVERVIEW, OPERATOR, MONITOR, NOBODY];
 
 const key = (name: string) => digestOf(Buffer.from(name)).hash;
 const as = ({ name }: Identity) => ({ authorization: `Bearer ${name}` });
@@ -63,9 +65,10 @@ test.each([
     {
       lookups: ['acme/app/main', 'acme/app/pr/1', 'acme'],
       misses: 3,
-      tokens: ['main', 'pull', 'team', 'stats', 'admin', 'nobody'],
+      tokens: ['main', 'pull', 'team', 'stats', 'admin', 'overview', 'nobody'],
     },
   ],
+  [OVERVIEW, { lookups: ['acme/app/main', 'acme/app/pr/1', 'acme'], misses: 3, tokens: ['overview'] }],
   [
     MONITOR,
     {
@@ -98,7 +101,8 @@ test.each([
   ]);
   expect(storage.store?.usedBytes).toBe(isWhole ? 123_456_789 : undefined);
   const sorted = (names: readonly string[]) => names.toSorted();
-  expect(sorted(storage.namespaces.map(({ namespace }) => namespace))).toEqual(sorted(lookups));
+  const rows = lookups.map((name) => name.replace(/pr\/1$/, 'pr/…'));
+  expect(sorted(storage.namespaces.map(({ namespace }) => namespace))).toEqual(sorted(rows));
   expect(sorted(storage.tokens.map(({ name }) => name))).toEqual(sorted(tokens));
   expect(new Set(tail.events.map(({ namespace }) => namespace))).toEqual(new Set(lookups));
   expect(new Set(now.tail.events.map(({ namespace }) => namespace))).toEqual(new Set(lookups));
@@ -115,7 +119,7 @@ test('no page and no answer shows a tenant the other one', async () => {
     '/status',
     ...ROUTES.map(({ url }) => url).filter((url) => !url.includes(':')),
   ];
-  for (const who of [MAIN, PULL, STATS, ADMIN])
+  for (const who of [MAIN, PULL, STATS, ADMIN, OVERVIEW])
     for (const path of paths) {
       const headers = { ...as(who), ...(pages.includes(path) && { accept: 'text/html' }) };
       const { status, body } = await ask(server.url + path, 'GET', { headers });
@@ -133,6 +137,34 @@ test('an admin sees the runs below its namespace, and a token without `stats` no
   expect(await repositories(PULL)).toEqual(['main', 'pull', 'team']);
   for (const path of ['/metrics', '/api/v1/now', '/api/v1/storage'])
     expect(await send(NOBODY, 'GET', path)).toMatchObject({ status: 403 });
+});
+
+test('`overview` shows the runs, figures and misses of a team, but nothing that they name', async () => {
+  const { get, send } = await used();
+  const runs = await get<Runs>(OVERVIEW, 'runs');
+  expect(runs.runs.flatMap(({ repository }) => repository ?? []).sort()).toEqual(['main', 'pull', 'team']);
+  expect(runs.choices.namespaces).toEqual(['acme', 'acme/app/main', 'acme/app/pr/…']);
+  const ofPullRequests = await get<Runs>(OVERVIEW, `runs?namespace=${encodeURIComponent('acme/app/pr/…')}`);
+  expect(ofPullRequests.runs.map(({ namespace }) => namespace)).toEqual(['acme/app/pr/1']);
+  expect((await get<Misses>(OVERVIEW, 'misses')).runs).toBe(3);
+  const [run] = runs.runs;
+  expect(await get(OVERVIEW, `runs/${run?.id}`)).toMatchObject({
+    stepList: [{ step: 'build', isStored: false }],
+  });
+
+  const main = key(MAIN.name);
+  const empty = digestOf(Buffer.alloc(0)).hash;
+  const denied = [`/api/v1/actions/${main}`, `/ac/${main}`, `/acme/app/main/ac/${main}`, `/cas/${empty}`];
+  for (const path of denied)
+    expect({ path, ...(await send(OVERVIEW, 'GET', path)) }).toMatchObject({ status: 403 });
+  const written = await send(OVERVIEW, 'PUT', `/ac/${main}`, resultWith({}));
+  expect(written).toMatchObject({ status: 403 });
+});
+
+test('`overview` shows no tenant to a token of the whole server', async () => {
+  const { get } = await used();
+  expect((await get<Runs>(OPERATOR, 'runs')).runs).toEqual([]);
+  expect((await get<Tail>(OPERATOR, 'tail')).events).toEqual([]);
 });
 
 test('figures and misses of one namespace', async () => {

@@ -125,6 +125,7 @@ export const NOW: Now = {
   at: new Date(AT).toISOString(),
   version: '0.2.0',
   health: { status: 'warning', sentence: 'All requests are answered, and one thing needs your attention.' },
+  isWhole: true,
   today: TOTALS,
   weekBefore: { ...TOTALS, hitRate: 0.81, savedMs: 11.2 * 3_600_000, requests: 88_000 },
   warnings: [

@@ -158,7 +158,7 @@ test('a person logs in, follows a link from another site, and logs out', async (
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.getByRole('heading', { name: 'Misses worth fixing' }).waitFor();
   expect(page.url()).toBe(`${server.url}/misses?days=30`);
-  expect(await page.locator('main').innerText()).toContain('what the token reader reads: acme/app/main');
+  expect(await page.locator('main').innerText()).toContain('The token reader sees acme/app/main, ');
 
   await page.route('**/ci-log', (route) =>
     route.fulfill({ contentType: 'text/html', body: `<a href="${server.url}/runs">the run</a>` }),

@@ -119,8 +119,10 @@ test('a page links to nothing that its reader can not open', () => {
 
 test('a reader of a part of the server is told which part, a reader of all is not', () => {
   const page = { title: 'Runs', path: '/runs', content: runsPage({ ...RUNS, runs: [] }, {}, AT) };
-  const seen = (reads: readonly string[] | undefined) =>
-    document(page, { name: 'ana', isLoggedIn: true, reads });
-  expect(seen(['acme/web', 'acme'])).toContain('the token ana reads: <code>acme/web, acme</code>');
-  expect(seen(undefined)).not.toContain('You see');
+  const seen = (sees: Viewer['sees']) => document(page, { name: 'ana', isLoggedIn: true, sees });
+  const some = seen({ namespaces: ['acme/web', 'acme'], notBelow: 'acme/web' });
+  expect(some).toContain('The token ana sees <code>acme/web, acme</code>, and nothing else');
+  expect(some).toContain('What lies below <code>acme/web</code> is not shown');
+  expect(seen({ namespaces: ['acme/…'] })).not.toContain('not shown');
+  expect(seen(undefined)).not.toContain('The token ana sees');
 });

@@ -5,6 +5,7 @@ import { type CommandModule, parseFlags } from '../../core/cli/command.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
 import { openWriteLog, type WriteLog } from '../../store/log/write-log.ts';
 import { loadChecksum } from '../../store/shared/checksum.ts';
+import { isLoopback } from '../../store/shared/loopback.ts';
 import type { Store } from '../../store/store.ts';
 import { type AuthKey, openAuthKey } from '../access/auth-key.ts';
 import { keepCounting } from '../background/count.ts';
@@ -20,7 +21,6 @@ import { readSettings, type Settings } from '../config/settings.ts';
 import { loadTlsIdentity, type TlsIdentity } from '../connection/tls.ts';
 import { keepReloadingTls } from '../connection/tls-reload.ts';
 import { loadAssets } from '../dashboard/pages/assets.ts';
-import { isLoopback } from '../http/host.ts';
 import { SERVER } from '../limits.ts';
 import { type RunningServer, startServer } from '../listen.ts';
 import { openLog, reportStoreEvents } from '../log.ts';
@@ -47,9 +47,13 @@ export const serveCommand: CommandModule = {
       ASSAY_STORE: 'the same as --store',
       ASSAY_INDEX: 'the same as --index',
       ASSAY_BLOBS: 'the same as --blobs',
-      AWS_ACCESS_KEY_ID: 'the access key of the bucket',
+      AWS_ACCESS_KEY_ID:
+        'the access key of the bucket; docs/FLEET.md has the other sources of credentials: a web identity, a file, a container, an instance',
       AWS_SECRET_ACCESS_KEY: 'its secret key',
+      AWS_SESSION_TOKEN: 'the session token of temporary keys',
       AWS_ENDPOINT_URL: 'the address of the object store, if it is not AWS',
+      AWS_S3_ADDRESSING_STYLE:
+        'virtual: the bucket is in the host, the default at AWS; path: in the path, the default elsewhere',
       AWS_REGION: 'the region of the bucket (default us-east-1)',
       ASSAY_TOKENS: 'the same as --tokens',
       ASSAY_S3_ACCESS_KEY: 'the access key with which S3 clients must sign',

@@ -5,7 +5,7 @@
 // sees one site, so the page may read and write. The Host header still contains the page's name. A name
 // without a dot or below .local is no safer: mDNS or a search domain lets other machines claim it.
 import { AssayError } from '../../core/errors.ts';
-import { isLoopback } from './host.ts';
+import { isLoopback } from '../../store/shared/loopback.ts';
 
 /** `host` is the Host header, or :authority. Throws if the name is not this machine's. */
 export type HostCheck = (host: string | undefined) => void;

@@ -1,7 +1,7 @@
 // Fetches a JSON document of an issuer: its discovery document, or its keys.
 // Guarantees: only over https, or on loopback; no redirect is followed; time and size are bounded.
 import { messageOf } from '../../../core/errors.ts';
-import { isLoopback } from '../../http/host.ts';
+import { isLoopback } from '../../../store/shared/loopback.ts';
 import { ACCESS } from '../../limits.ts';
 
 export type FetchJson = (url: string) => Promise<unknown>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isLoopback } from '../../../server/http/host.ts';
+import { isLoopback } from '../../../store/shared/loopback.ts';
 
 test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('%s is a loopback host', (host) => {
   expect(isLoopback(host)).toBe(true);

@@ -37,6 +37,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'shared  scrub  log  review  migration',
     'actions',
     'layers  memory',
+    'fleet/aws',
     'fleet/s3  fleet/index',
     'fleet/janitor',
     'fleet',

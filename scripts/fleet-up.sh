@@ -149,6 +149,10 @@ osd_crush_chooseleaf_type = 0
 bluestore_block_size = 68719476736
 bluestore_fsck_on_mkfs = false
 rgw_data = $dir/ceph/rgw
+rgw_sts_key = $(random_hex 8)
+rgw_s3_auth_use_sts = true
+rgw_s3_auth_order = local, sts
+rgw_dns_name = localhost
 rgw_frontends = beast endpoint=127.0.0.1:$s3_port tcp_nodelay=1
 END
 }

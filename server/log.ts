@@ -18,6 +18,8 @@ const WARNINGS: ReadonlySet<StoreEvent['type']> = new Set([
   'diverged',
   'result-dropped',
   'janitor-lost',
+  'credentials-not-renewed',
+  'clock-differs',
 ]);
 
 /** Writes are synchronous, so the last line before a crash is not lost. */

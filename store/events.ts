@@ -45,6 +45,11 @@ export type StoreEvent =
   | { readonly type: 'eviction-failed'; readonly detail: string }
   /** A blob was served, but its lease could not be written. */
   | { readonly type: 'unleased'; readonly detail: string }
+  /** The bucket's credentials could not be renewed. Told once for each cause. The old ones are used while they are valid. */
+  | { readonly type: 'credentials-not-renewed'; readonly source: string; readonly detail: string }
+  | { readonly type: 'credentials-renewed'; readonly source: string }
+  /** The clock of this machine differs from the bucket's. Requests are signed with the bucket's time. */
+  | { readonly type: 'clock-differs'; readonly behindMs: number }
   /** Files that dead processes left in staging were removed. */
   | { readonly type: 'swept'; readonly files: number; readonly bytes: number }
   /**

@@ -204,6 +204,8 @@ export const STORE = {
   tierStallMs: 10 * SECOND,
   /** The lease of copies in a tier. They need none, but each use within a window of it writes nothing. */
   tierLeaseMs: 16 * SECOND,
+  /** A bucket that answers later than this does not delay the start. */
+  bucketCheckMs: 5 * SECOND,
   /** How long an answer about the parts of a fleet is used, and how long a part may take to answer. */
   partsMs: 1 * SECOND,
   partsWaitMs: 3 * SECOND,

@@ -1,9 +1,12 @@
 // Opens the store of a fleet: PostgreSQL and a bucket that all servers share, and a tier on the disk of this one.
 // The layers are those of every store (open.ts). The fleet engine checks every byte itself.
 import type { OnStoreEvent } from './events.ts';
+import type { AwsEnvironment } from './fleet/aws/chain.ts';
+import { CredentialsRefused } from './fleet/aws/credentials.ts';
 import { type FleetEngine, openFleetEngine } from './fleet/engine.ts';
-import { openS3Objects } from './fleet/s3/s3-objects.ts';
-import { readS3Settings, type S3Environment } from './fleet/s3/settings.ts';
+import { BucketRefusal } from './fleet/s3/refusals.ts';
+import { openS3Objects, type S3Bucket } from './fleet/s3/s3-objects.ts';
+import { readS3Settings } from './fleet/s3/settings.ts';
 import { STORE } from './limits.ts';
 import { addLayers, type DiskStore, openDiskStore } from './open.ts';
 import type { SizeLimit } from './size-limit.ts';
@@ -15,7 +18,7 @@ export interface FleetStoreOptions {
   /** `s3://…` */
   readonly blobs: string;
   /** The AWS_… variables. */
-  readonly environment: S3Environment;
+  readonly environment: AwsEnvironment;
   readonly tier?: { readonly folder: string; readonly maxSize: SizeLimit } | undefined;
   /** The bytes that the fleet may hold. */
   readonly maxBytes?: number;
@@ -37,13 +40,25 @@ export interface FleetStore extends Store {
   readonly tier: DiskStore | undefined;
 }
 
+/**
+ * Opens also while PostgreSQL or the bucket is away. Throws if the set-up is wrong: credentials, bucket, region, or the
+ * version of the tables.
+ */
 export async function openFleetStore(options: FleetStoreOptions): Promise<FleetStore> {
   const { index, blobs, environment, maxBytes, onEvent, onAnswer } = options;
   const objects = await openS3Objects(readS3Settings(blobs, environment), {
     onAnswer: onAnswer && ((method, took, isFailure) => onAnswer('blobs', method, took, isFailure)),
+    onRenewal: (source, detail) =>
+      onEvent(
+        detail === undefined
+          ? { type: 'credentials-renewed', source }
+          : { type: 'credentials-not-renewed', source, detail },
+      ),
   });
-  const tier = options.tier && (await openTier(options.tier.folder, options.tier.maxSize));
+  let tier: DiskStore | undefined;
   try {
+    await check(objects, onEvent);
+    tier = options.tier && (await openTier(options.tier.folder, options.tier.maxSize));
     const engine = await openFleetEngine({
       index,
       objects,
@@ -52,20 +67,31 @@ export async function openFleetStore(options: FleetStoreOptions): Promise<FleetS
       onEvent,
       onIndexAnswer: onAnswer && ((kind, took, isFailure) => onAnswer('index', kind, took, isFailure)),
     });
+    const opened = tier;
     return {
       ...addLayers(engine, onEvent),
       engine,
-      tier,
+      tier: opened,
       parts: engine.parts,
       async close() {
         await engine.close();
-        await tier?.close();
+        await opened?.close();
       },
     };
   } catch (error) {
     await objects.close();
     await tier?.close();
     throw error;
+  }
+}
+
+/** A bucket that is away, or slow to answer, is no mistake of the set-up. */
+async function check(objects: S3Bucket, onEvent: OnStoreEvent): Promise<void> {
+  try {
+    const behindMs = await objects.check(AbortSignal.timeout(STORE.bucketCheckMs));
+    if (behindMs !== 0) onEvent({ type: 'clock-differs', behindMs });
+  } catch (error) {
+    if (error instanceof BucketRefusal || error instanceof CredentialsRefused) throw error;
   }
 }
 

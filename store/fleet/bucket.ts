@@ -12,6 +12,7 @@ import { STORE } from '../limits.ts';
 import type { Database, Statement } from './index/database.ts';
 import { type ObjectRows, UPLOADING } from './index/object-rows.ts';
 import type { Objects } from './objects.ts';
+import { BucketRefusal } from './s3/refusals.ts';
 
 const READ_CANARY: Statement = { name: 'canary read', text: 'SELECT name FROM assay.canary' };
 /** A row comes back if this is the canary now. */
@@ -33,10 +34,19 @@ export class Bucket {
   #probe: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** Opens also while the bucket or PostgreSQL is away: then the canary is found, or put, later. */
+  /**
+   * Opens also while the bucket or PostgreSQL is away: then the canary is found, or put, later. Throws BucketRefusal if
+   * the key may not put it.
+   */
   static async open(objects: Objects, database: Database, objectRows: ObjectRows): Promise<Bucket> {
     const bucket = new Bucket(objects, database, objectRows);
-    await bucket.attempt(() => bucket.#findCanary()).catch(() => {});
+    await bucket
+      .attempt(() => bucket.#findCanary())
+      .catch((error: unknown) => {
+        if (!(error instanceof BucketRefusal)) return;
+        bucket.#stopProbing();
+        throw error;
+      });
     return bucket;
   }
 
@@ -126,9 +136,13 @@ export class Bucket {
       });
   }
 
-  async close(): Promise<void> {
+  #stopProbing(): void {
     this.#isClosed = true;
     clearTimeout(this.#probe);
+  }
+
+  async close(): Promise<void> {
+    this.#stopProbing();
     await this.objects.close();
   }
 }

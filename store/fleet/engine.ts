@@ -65,7 +65,8 @@ export interface FleetEngine extends Engine {
 
 /**
  * Opens also while PostgreSQL or the bucket is away. Throws ASSAY_INDEX_VERSION if the tables are not those of this
- * version.
+ * version, or a
+ * BucketRefusal if the key may not write.
  */
 export async function openFleetEngine(options: FleetEngineOptions): Promise<FleetEngine> {
   const { objects, onEvent, now = () => performance.now(), maxBytes = Number.POSITIVE_INFINITY } = options;
@@ -90,7 +91,11 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
   });
   clock.start(database);
   const objectRows = new ObjectRows(database);
-  const bucket = await Bucket.open(objects, database, objectRows);
+  const bucket = await Bucket.open(objects, database, objectRows).catch(async (error: unknown) => {
+    await clock.stop();
+    await database.close();
+    throw error;
+  });
   const memoMs = () => Math.min(options.memoMs ?? STORE.presenceMemoMs, FRESH_TICKS * clock.tickMs);
   const presence = new Presence(database, now, memoMs);
   const tenants = new TenantNumbers(database);

@@ -1,9 +1,10 @@
 // Uploads of many parts, for content that is large or of unknown size. The object appears with the last request,
 // whole or not at all. An upload that fails is aborted; one whose node died is aborted by the janitor.
+
+import { elementText } from '../aws/xml.ts';
 import { S3 } from './limits.ts';
 import type { ContentReader } from './outgoing.ts';
 import { away, type Requests, refused, type S3Request, textOf } from './requests.ts';
-import { elementText } from './xml.ts';
 
 type PartBody = NonNullable<S3Request['body']>;
 

@@ -11,12 +11,15 @@ import type { Agent, Dispatcher, request as undiciRequest } from 'undici';
 import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { Semaphore } from '../../shared/semaphore.ts';
+import type { Credentials } from '../aws/credentials.ts';
+import { type OnRenewal, RotatingCredentials } from '../aws/rotation.ts';
+import { elementText } from '../aws/xml.ts';
 import { Deadline, NoAnswer } from './deadline.ts';
 import { S3 } from './limits.ts';
 import type { ContentReader } from './outgoing.ts';
+import { BucketRefusal, causeOf, isOfCredentials } from './refusals.ts';
 import type { S3Settings } from './settings.ts';
 import { Signer } from './signer.ts';
-import { elementText } from './xml.ts';
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
@@ -47,6 +50,8 @@ export interface S3Refusal {
   readonly ok: false;
   readonly status: number;
   readonly code: string;
+  /** What is wrong with the set-up, if that is why. */
+  readonly cause: string | undefined;
 }
 
 type Attempt = S3Success | S3Refusal | { readonly retry: AssayError };
@@ -59,11 +64,13 @@ export interface RequestOptions {
   readonly now?: () => number;
   /** Told of every attempt: the method, the time until the answer begins, and whether it failed. */
   readonly onAnswer?: ((method: string, milliseconds: number, isFailure: boolean) => void) | undefined;
+  readonly onRenewal?: OnRenewal | undefined;
 }
 
 export class Requests {
   readonly #settings: S3Settings;
   readonly #signer: Signer;
+  readonly #credentials: RotatingCredentials;
   readonly #agent: Agent;
   readonly #probeAgent: Agent;
   readonly #request: typeof undiciRequest;
@@ -100,11 +107,17 @@ export class Requests {
   ) {
     this.#settings = settings;
     this.#signer = new Signer(settings);
+    this.#credentials = new RotatingCredentials(settings.credentials, options.onRenewal);
     this.#agent = agentOf(S3.connections);
     this.#probeAgent = agentOf(1);
     this.#request = request;
     this.#options = options;
     this.#now = options.now ?? Date.now;
+  }
+
+  /** How far this machine's clock is behind, by the answers until now. */
+  get clockOffsetMs(): number {
+    return this.#clockOffsetMs;
   }
 
   get prefix(): string {
@@ -161,6 +174,7 @@ export class Requests {
   }
 
   async #attempt(request: S3Request, signal: AbortSignal | undefined): Promise<Attempt> {
+    const credentials = await this.#credentials.get();
     if (!request.isProbe) await this.#connections.acquire();
     const deadline = new Deadline(this.#timesOf(request), signal, () => {
       if (!request.isProbe) this.#connections.release();
@@ -168,7 +182,7 @@ export class Requests {
     // Content whose SHA-256 is not known before: S3's ETag is the MD5 of what arrived.
     const md5 = contentOf(request) && !request.sha256 ? createHash('md5') : undefined;
     try {
-      const answer = await this.#dispatch(request, deadline, md5);
+      const answer = await this.#dispatch(request, credentials, deadline, md5);
       if (answer.statusCode < 300 && isWhole(request)) {
         if (md5 && hasOtherBytes(singleValues(answer.headers), md5.digest('hex')))
           throw away(request, 'it has other bytes than were sent');
@@ -182,7 +196,7 @@ export class Requests {
           leave: () => deadline.end(),
         };
       }
-      return await this.#unsuccessful(request, answer, deadline);
+      return await this.#unsuccessful(request, credentials, answer, deadline);
     } catch (error) {
       deadline.end();
       signal?.throwIfAborted();
@@ -202,16 +216,17 @@ export class Requests {
 
   async #dispatch(
     request: S3Request,
+    credentials: Credentials,
     deadline: Deadline,
     md5: Hasher | undefined,
   ): Promise<Dispatcher.ResponseData> {
     const { method, name, query = {}, headers, body } = request;
-    const { endpoint, bucket, prefix } = this.#settings;
-    const path = `/${bucket}${name === undefined ? '' : `/${encodedPath(prefix + name)}`}`;
+    const { endpoint, root, prefix } = this.#settings;
+    const path = name === undefined ? root.slice(0, -1) || '/' : root + encodedPath(prefix + name);
     const search = encodedQuery(query);
     const sha256 = body instanceof Uint8Array ? digestOf(body).hash : request.sha256;
     const now = this.#now() + this.#clockOffsetMs;
-    const signed = this.#signer.sign({ method, path, query: search, sha256 }, now);
+    const signed = this.#signer.sign({ method, path, query: search, sha256 }, credentials, now);
     const url = `${endpoint.origin}${path}${search === '' ? '' : `?${search}`}`;
     const isStream = body !== undefined && !(body instanceof Uint8Array);
     const length = isStream ? { 'content-length': String(body.size) } : {};
@@ -230,19 +245,24 @@ export class Requests {
   /** The rest of the request's body is not sent: the connection ends with the deadline. */
   async #unsuccessful(
     request: S3Request,
+    credentials: Credentials,
     answer: Dispatcher.ResponseData,
     deadline: Deadline,
   ): Promise<Attempt> {
     const status = answer.statusCode;
     const xml = await textOf(readBody(request, answer.body, deadline, undefined));
     const code = elementText(xml, 'Code') ?? (status === 404 ? 'NotFound' : `status ${status}`);
+    const headers = singleValues(answer.headers);
     if (code === 'RequestTimeTooSkewed') {
-      const time = Date.parse(singleValues(answer.headers).date ?? '');
+      const time = Date.parse(headers.date ?? '');
       if (!Number.isNaN(time)) this.#clockOffsetMs = time - this.#now();
     }
     if (status < 300 || status >= 500 || status === 429 || REPEATABLE.has(code))
       return { retry: away(request, `it answered ${status} ${code}`) };
-    return { ok: false, status, code };
+    const refusal = { status, code, cause: causeOf({ status, code, headers, xml }, this.#settings) };
+    if (isOfCredentials(code) && (await this.#credentials.replace(credentials)))
+      return { retry: refused(request, { ok: false, ...refusal }) };
+    return { ok: false, ...refusal };
   }
 }
 
@@ -354,8 +374,9 @@ function reasonOf(error: unknown): string {
     : error.message;
 }
 
-export function refused(request: S3Request, { status, code }: S3Refusal): AssayError {
-  return away(request, `it answered ${status} ${code}`);
+export function refused(request: S3Request, { status, code, cause }: S3Refusal): AssayError {
+  const fault = away(request, `it answered ${status} ${code}`);
+  return cause === undefined ? fault : new BucketRefusal(`${fault.detail}: ${cause}`);
 }
 
 function silence(request: S3Request, { expired, expiredMs }: Deadline): AssayError {

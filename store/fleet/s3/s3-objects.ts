@@ -2,6 +2,7 @@
 
 import { concurrently } from '../../../core/concurrently.ts';
 import type { Hash } from '../../../core/digest.ts';
+import { elements, elementText } from '../aws/xml.ts';
 import type { ListedObject, Objects, ObjectsPage } from '../objects.ts';
 import { S3 } from './limits.ts';
 import { abortUpload, putCollected, putParts } from './multipart.ts';
@@ -16,11 +17,18 @@ import {
   textOf,
 } from './requests.ts';
 import type { S3Settings } from './settings.ts';
-import { elements, elementText } from './xml.ts';
 
 /** Sends nothing: whether the bucket can be reached is found out by the first request. */
-export async function openS3Objects(settings: S3Settings, options: S3Options = {}): Promise<Objects> {
+export async function openS3Objects(settings: S3Settings, options: S3Options = {}): Promise<S3Bucket> {
   return new S3Objects(await Requests.open(settings, options), options.singlePutBytes);
+}
+
+export interface S3Bucket extends Objects {
+  /**
+   * Lists one object, to find out whether the set-up is right. Throws BucketRefusal or CredentialsRefused if somebody
+   * must change it. Returns how far this machine's clock is behind, in milliseconds.
+   */
+  check(signal: AbortSignal): Promise<number>;
 }
 
 /** For the tests. */
@@ -28,13 +36,19 @@ interface S3Options extends RequestOptions {
   readonly singlePutBytes?: number;
 }
 
-class S3Objects implements Objects {
+class S3Objects implements S3Bucket {
   readonly #requests: Requests;
   readonly #singlePutBytes: number;
 
   constructor(requests: Requests, singlePutBytes: number = S3.singlePutBytes) {
     this.#requests = requests;
     this.#singlePutBytes = singlePutBytes;
+  }
+
+  async check(signal: AbortSignal): Promise<number> {
+    const query = { 'list-type': '2', 'max-keys': '1', prefix: this.#requests.prefix };
+    await this.#requests.done({ method: 'GET', query }, signal);
+    return this.#requests.clockOffsetMs;
   }
 
   async put(

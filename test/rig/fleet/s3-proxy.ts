@@ -19,6 +19,8 @@ export type S3Fault =
   | 'hang in answer'
   /** NoSuchKey for an object that is there. */
   | 'missing'
+  /** 400: the session token has ended. */
+  | 'expired'
   /** The request is passed on twice. */
   | 'repeated'
   /** One bit of the request's body, or of the answer's, is another one. */
@@ -74,6 +76,7 @@ export class S3Proxy {
     const fault = this.fault(call);
     if (fault === 'hang') return;
     if (fault === 'unavailable') return answer(outgoing, 503, 'SlowDown');
+    if (fault === 'expired') return answer(outgoing, 400, 'ExpiredToken');
     if (fault === 'missing') return answer(outgoing, 404, 'NoSuchKey');
     if (fault === 'cut') return cutInBody(incoming);
     const body = Buffer.concat(await Array.fromAsync(incoming));

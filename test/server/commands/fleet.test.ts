@@ -83,6 +83,25 @@ test('a server whose bucket is away is alive and not ready', async () => {
   });
 });
 
+test.each([
+  [
+    { AWS_SECRET_ACCESS_KEY: 'HIDDEN' },
+    'SignatureDoesNotMatch: the secret key does not belong to the access key',
+  ],
+  [{ ASSAY_BLOBS: 's3://absent/x' }, 'NoSuchBucket: there is no bucket absent at 127.0.0.1'],
+  [
+    { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '', AWS_SHARED_CREDENTIALS_FILE: '/nowhere/keys' },
+    '/nowhere/keys can’t be read: ENOENT',
+  ],
+])('a server with a wrong set-up does not start, and says why: %j', async (changed, why) => {
+  const env = { ...(await freshFleet()), ...changed };
+  await migrate(env);
+  const serve = new Serve(['--port', '0'], env);
+  expect(await serve.ended()).toBe(2);
+  expect(serve.stderr).toContain(why);
+  expect(serve.stderr).not.toContain('HIDDEN');
+});
+
 test('a server starts while PostgreSQL is away, serves its tier, and works when PostgreSQL is back', async () => {
   const env = { ...(await freshFleet()) };
   await migrate(env);

@@ -35,8 +35,8 @@ class Load {
   copied = 0;
   /** Writes that failed because LMDB refused their commit twice. */
   failed = 0;
-  /** Commits that processes saw refused that are gone. */
-  #refusedBefore = 0;
+  /** What the processes printed as errors that are gone. */
+  #errorsBefore = '';
 
   constructor(directory: string, random: Random) {
     this.#directory = directory;
@@ -84,12 +84,22 @@ class Load {
     await child.kill();
     this.kills++;
     this.children[at] = undefined;
-    this.#refusedBefore += refusalsIn(child);
+    this.#errorsBefore += child.errors;
+  }
+
+  get #errors(): string {
+    return this.#errorsBefore + this.children.map((child) => child?.errors ?? '').join('');
   }
 
   /** Commits that LMDB refused because of its free list. */
   get refused(): number {
-    return this.children.reduce((sum, child) => sum + (child ? refusalsIn(child) : 0), this.#refusedBefore);
+    return this.#errors.split('freelist duplicates/overlaps').length - 1;
+  }
+
+  /** Each line that LMDB printed, once and without its numbers. */
+  get said(): string[] {
+    const lines = this.#errors.split('\n').map((line) => line.replace(/[-_\d ]+/g, ' ').slice(0, 80));
+    return [...new Set(lines)].filter((line) => line.trim() !== '');
   }
 
   async stopAll(): Promise<void> {
@@ -110,10 +120,6 @@ class Load {
   }
 }
 
-function refusalsIn(child: Child): number {
-  return child.errors.split('freelist duplicates/overlaps').length - 1;
-}
-
 let load: Load | undefined;
 afterEach(() => load?.killAll());
 
@@ -126,7 +132,7 @@ test(`after ${SECONDS} s of load, kills and stops every page of the index is in 
   const file = join(directory, 'v5', 'index', 'data.mdb');
   load = new Load(directory, random);
   let checks = 0;
-  let [checkedAfter, refused] = [0, 0];
+  let [checkedAfter, refused, leakedBefore] = [0, 0, 0];
   const begun = Date.now();
   while (Date.now() - begun < SECONDS * 1000) {
     await load.start();
@@ -136,11 +142,11 @@ test(`after ${SECONDS} s of load, kills and stops every page of the index is in 
     expect(load.failures()).toEqual([]);
     const { leaked } = checkPages(file);
     checks++;
-    if (load.refused > refused) {
-      refused = load.refused;
-      checkedAfter++;
-      console.log(`after ${refused} refused commits: ${leaked} pages leaked`);
-    }
+    if (load.refused > refused) checkedAfter++;
+    if (load.refused > refused || leaked > leakedBefore)
+      console.log(`refused: ${load.refused}, leaked: ${leaked}, LMDB said:`, load.said);
+    refused = load.refused;
+    leakedBefore = leaked;
     load.resumeAll();
   }
   await load.killAll();

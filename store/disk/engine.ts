@@ -21,7 +21,7 @@ import { Index } from './index/index.ts';
 import { DiskLabels } from './index/labels.ts';
 import { Leases } from './index/leases.ts';
 import { LogicalClock } from './index/logical-clock.ts';
-import { DiskResults, type Hold } from './index/results.ts';
+import { DiskResults } from './index/results.ts';
 import { UploadRecords } from './index/upload-records.ts';
 import { Eviction } from './space/eviction.ts';
 import type { Reconciled } from './space/reconciliation.ts';
@@ -107,8 +107,7 @@ export async function openDiskEngine(
   const blobs = new DiskBlobs(layout, index, leases, accounts, quarantine, sweeper, onEvent);
   const uploads = new DiskUploads(layout, uploadRecords, blobs, sweeper);
   const health = new Health(layout, index);
-  const hold: Hold = (namespace, references) => holdings.hold(namespace, references);
-  const records = limitedRecords(new DiskResults(index, leases, onEvent, hold), limitsIn);
+  const records = limitedRecords(new DiskResults(index, leases, onEvent, holdings), limitsIn);
   const history = limitedHistory(new DiskHistory(index.tables), space);
   const watched = (parts: DiskTenantParts): DiskTenantParts => ({
     blobs: { ...parts.blobs, put: health.watched(parts.blobs.put) },

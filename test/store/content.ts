@@ -4,6 +4,8 @@ import { DEFAULT_NAMESPACE, type Namespace } from '../../core/namespace.ts';
 import { parseRelPath } from '../../core/path.ts';
 import { ActionResult, Directory } from '../../core/proto/generated/reapi.ts';
 import { encodeTree } from '../../core/tree.ts';
+import { EVERYONE } from '../../store/disk/index/records.ts';
+import type { Holders } from '../../store/disk/index/results.ts';
 import type { Blob, ResultAddress, Store } from '../../store/store.ts';
 
 /** Bytes that depend only on `name`. Quick to make, and all their chunks differ. */
@@ -101,4 +103,4 @@ export function directoryOf(files: readonly Digest[], folders: readonly Digest[]
 }
 
 /** For results of a store without accounts. */
-export async function holdNothing(): Promise<void> {}
+export const noHolders: Holders = { numberOf: () => EVERYONE, hold: async () => {} };

@@ -86,7 +86,7 @@ export class Accounts {
   readonly #byPrefix: ReadonlyMap<string, Holder>;
   readonly #byNumber: ReadonlyMap<number, Holder>;
   readonly #byNamespace = new Map<string, Holder>();
-  readonly #inLists = new Map<string, readonly Holder[]>();
+  readonly #inLists = new Map<number | string, readonly Holder[]>();
 
   /** For a store where nothing is counted. */
   static readonly none = new Accounts([], new Map(), { number: EVERYONE, accounts: [] }, new Map());
@@ -148,7 +148,7 @@ export class Accounts {
 
   /** Of a blob with that list. Never empty: what nobody else holds, the rest holds. */
   holdersIn(list: Tenants): readonly Holder[] {
-    const key = list.toString('latin1');
+    const key = keyOfList(list);
     const known = this.#inLists.get(key);
     if (known) return known;
     const found = new Set(numbersIn(list).flatMap((number) => this.#byNumber.get(number) ?? []));
@@ -194,11 +194,19 @@ export function heldBytes({ size, isFile }: Pick<Presence, 'size' | 'isFile'>): 
 /** Roughly what an entry takes in the index besides its content. */
 export const ENTRY_BYTES = 384;
 
+/** A number where one can hold the list, as for most blobs: it is found faster than a text. */
+function keyOfList(list: Tenants): number | string {
+  if (list.length === 0) return 0;
+  return list.length <= SHORT_LIST_BYTES ? list.readUIntLE(0, list.length) : list.toString('latin1');
+}
+
+const SHORT_LIST_BYTES = 6;
+
 function isAtOrBelow(path: string, base: string): boolean {
   return path === base || path.startsWith(`${base}/`);
 }
 
-function remember<Value>(known: Map<string, Value>, key: string, value: Value): Value {
+function remember<Key, Value>(known: Map<Key, Value>, key: Key, value: Value): Value {
   if (known.size >= STORE.tenantViews) known.clear();
   known.set(key, value);
   return value;

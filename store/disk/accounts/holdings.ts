@@ -14,6 +14,7 @@ import {
   resultAddressIn,
   type Tenants,
 } from '../index/records.ts';
+import type { Holders } from '../index/results.ts';
 import { type Row, rowsFrom, type TableName } from '../index/tables.ts';
 import { type Account, type Accounts, type Holder, heldBytes } from './accounts.ts';
 
@@ -31,7 +32,7 @@ const FIRST = Buffer.alloc(1);
 const RESULTS_PER_PAGE = 64;
 const NO_ACCOUNTS: readonly Account[] = [];
 
-export class Holdings implements HoldingsListener {
+export class Holdings implements HoldingsListener, Holders {
   readonly accounts: Accounts;
   readonly #index: Index;
   readonly #first = Promise.withResolvers<void>();
@@ -59,6 +60,10 @@ export class Holdings implements HoldingsListener {
   #setCounted(): void {
     this.#isCounted = true;
     this.#first.resolve();
+  }
+
+  numberOf(namespace: string): number {
+    return this.accounts.holderOf(namespace).number;
   }
 
   /** Adds the holder of a namespace to the entries of these blobs, if they are present (A1). */

@@ -16,7 +16,7 @@ import { fileName, filePath, type Layout } from '../fs/layout.ts';
 import { isGeneration, newGeneration } from '../index/generation.ts';
 import type { Entry, Index } from '../index/index.ts';
 import { isFreshTick, type Leases } from '../index/leases.ts';
-import { belongsTo, NO_TENANTS, withTenant } from '../index/records.ts';
+import { belongsTo, EVERYONE, type Tenants, tenantsOf, withTenant } from '../index/records.ts';
 import { fileSize, openToRead } from './blob-file.ts';
 import { hashOnly, IncomingBlob, type StagedBlob, toChunks } from './incoming-blob.ts';
 import type { Quarantine } from './quarantine.ts';
@@ -37,6 +37,8 @@ export class DiskBlobs implements RawBlobs {
   readonly #leases: Leases;
   readonly #accounts: Accounts;
   readonly #onEvent: OnStoreEvent;
+  /** The lists of a new blob, by its tenant and its holder. */
+  readonly #lists = new Map<number, Tenants>();
 
   constructor(
     layout: Layout,
@@ -58,10 +60,11 @@ export class DiskBlobs implements RawBlobs {
 
   /** The blobs that a tenant has put, for that tenant. */
   ofTenant(tenant: string, holder: Holder): RawBlobs {
+    const owner = { tenant, holder };
     return {
       get: (hash) => this.get(hash, tenant),
-      put: (expected, content) => this.put(expected, content, { tenant, holder }),
-      missing: (digests) => this.missing(digests, tenant),
+      put: (expected, content) => this.put(expected, content, owner),
+      missing: (digests) => this.missing(digests, tenant, holder.number),
       touch: (hashes) => this.touch(hashes, tenant),
       quarantine: (hash, generation, detail) => this.quarantine(hash, generation, detail),
     };
@@ -219,7 +222,7 @@ export class DiskBlobs implements RawBlobs {
     { tenant, holder }: Owner,
   ): Promise<boolean> {
     const number = await this.#index.tenants.assign(tenant);
-    const tenants = withTenant(withTenant(NO_TENANTS, number), holder.number);
+    const tenants = this.#listOf(number, holder);
     for (;;) {
       const entry = this.#findCurrent(hash);
       if (!entry) {
@@ -233,6 +236,17 @@ export class DiskBlobs implements RawBlobs {
         if (await this.#giveTo(number, holder, hash, entry)) return false;
       } else if (this.#leases.isFresh(entry) || (await this.#isPresent({ hash, size }))) return false;
     }
+  }
+
+  /** One object for each pair, because most puts are of a few pairs. */
+  #listOf(tenant: number, { number }: Holder): Tenants {
+    const key = tenant * 2 ** 16 + number;
+    const known = this.#lists.get(key);
+    if (known) return known;
+    const list = tenantsOf(...new Set([tenant, number].filter((one) => one !== EVERYONE)));
+    if (this.#lists.size >= STORE.tenantViews) this.#lists.clear();
+    this.#lists.set(key, list);
+    return list;
   }
 
   /**
@@ -256,9 +270,9 @@ export class DiskBlobs implements RawBlobs {
     return entry !== undefined && (size === undefined || size === entry.size);
   }
 
-  async missing(digests: readonly Digest[], tenant?: string): Promise<Digest[]> {
+  async missing(digests: readonly Digest[], tenant?: string, holder = EVERYONE): Promise<Digest[]> {
     const number = this.#index.tenants.find(tenant);
-    if (digests.length <= STORE.staleViewBlobs && this.#leases.areFresh(digests, number)) return [];
+    if (digests.length <= STORE.staleViewBlobs && this.#leases.areFresh(digests, number, holder)) return [];
     this.#index.refresh();
     const fresh = this.#leases.clock.freshBlob();
     const ticks = this.#index.ticksOf(digests, number);

@@ -36,6 +36,7 @@ import {
   BLOB_AGE,
   contentKeyOf,
   decodePresence,
+  EVERYONE,
   encodePresence,
   NO_TENANTS,
   type Presence,
@@ -139,14 +140,14 @@ export class Index {
   }
 
   /**
-   * For each digest in order; undefined if it is absent for the tenant or has another size. Builds ask for
-   * thousands at once.
+   * For each digest in order; undefined if it is absent for the tenant or the holder, or has another size. Builds
+   * ask for thousands at once.
    */
-  ticksOf(digests: readonly Digest[], tenant: number): (number | undefined)[] {
+  ticksOf(digests: readonly Digest[], tenant: number, holder = EVERYONE): (number | undefined)[] {
     const presence = this.#presence;
     return digests.map((digest) => {
       const record = peek(presence, keyOfDigest(digest));
-      return record && tickIn(record, digest.size, tenant);
+      return record && tickIn(record, digest.size, tenant, holder);
     });
   }
 

@@ -24,12 +24,21 @@ import type { Entry, Index } from './index.ts';
 import type { LogicalClock } from './logical-clock.ts';
 import { EVERYONE } from './records.ts';
 
+/** A list of blobs that was found fresh. */
+interface FreshList {
+  readonly digests: readonly Digest[];
+  /** The oldest tick in it. */
+  readonly oldest: number;
+  /** Has all of them. EVERYONE if nobody asked. */
+  readonly holder: number;
+}
+
 export class Leases {
   readonly clock: LogicalClock;
   readonly #index: Index;
   readonly #onEvent: OnStoreEvent;
   /** The last list that was found fresh, and the oldest tick in it. Ticks do not go back. */
-  #lastFresh: { readonly digests: readonly Digest[]; readonly oldest: number } = { digests: [], oldest: 0 };
+  #lastFresh: FreshList = { digests: [], oldest: 0, holder: EVERYONE };
 
   constructor(index: Index, clock: LogicalClock, onEvent: OnStoreEvent) {
     this.#index = index;
@@ -53,29 +62,39 @@ export class Leases {
 
   /**
    * True if the tenant has all of these blobs and they are FRESH in the current read view. A blob that is fresh
-   * there is still present, and its tick is not earlier now.
+   * there is still present, and its tick is not earlier now. Also finds out whether the holder has them all.
    */
-  areFresh(digests: readonly Digest[], tenant: number): boolean {
+  areFresh(digests: readonly Digest[], tenant: number, holder = EVERYONE): boolean {
+    if (this.#findFresh(digests, tenant, holder)) return true;
+    return holder !== EVERYONE && this.#findFresh(digests, tenant, EVERYONE);
+  }
+
+  #findFresh(digests: readonly Digest[], tenant: number, holder: number): boolean {
     const fresh = this.clock.freshBlob();
     let oldest = Number.POSITIVE_INFINITY;
-    for (const tick of this.#index.ticksOf(digests, tenant)) {
+    for (const tick of this.#index.ticksOf(digests, tenant, holder)) {
       if (tick === undefined || !isFreshTick(tick, fresh)) return false;
       oldest = Math.min(oldest, tick);
     }
-    this.#lastFresh = { digests, oldest };
+    this.#lastFresh = { digests, oldest, holder };
     return true;
   }
 
   /**
    * The oldest tick of these blobs, of whichever tenants, and not later than the tick of a stamp. Undefined unless
-   * all are FRESH. A put has just asked whether the same list is: then it is not looked up again.
+   * all are FRESH. A put has just asked whether the same list is: then it is not looked up again. `isHeld`: that
+   * holder has all of them, and stays, because eviction takes no holder from a blob that is FRESH.
    */
-  oldestIfFresh(digests: readonly Digest[]): number | undefined {
-    const { digests: last, oldest } = this.#lastFresh;
-    const isKnown = last === digests && isFreshTick(oldest, this.clock.freshBlob());
-    if (!isKnown && !this.areFresh(digests, EVERYONE)) return undefined;
-    const { oldest: tick } = this.#lastFresh;
-    return tick <= this.clock.lastBegun() ? tick : Math.min(tick, this.clock.stamp().tick);
+  oldestIfFresh(
+    digests: readonly Digest[],
+    holder = EVERYONE,
+  ): { tick: number; isHeld: boolean } | undefined {
+    const { digests: last, oldest, holder: asked } = this.#lastFresh;
+    const isKnown = last === digests && asked === holder && isFreshTick(oldest, this.clock.freshBlob());
+    if (!isKnown && !this.areFresh(digests, EVERYONE, holder)) return undefined;
+    const { oldest: found, holder: held } = this.#lastFresh;
+    const tick = found <= this.clock.lastBegun() ? found : Math.min(found, this.clock.stamp().tick);
+    return { tick, isHeld: held === holder };
   }
 
   #findStale(hashes: readonly Hash[]): { stale: [Hash, Entry][]; oldest: number } {

@@ -163,16 +163,17 @@ function isUsual(location: number, tenants: number, length: number): boolean {
 }
 
 /**
- * Only the tick. Undefined if the record has another size, or if the tenant has not put the blob. Decodes
- * nothing else, because builds ask for thousands at once.
+ * Only the tick. Undefined if the record has another size, or if the tenant has not put the blob, or the holder does
+ * not hold it. Decodes nothing else, because builds ask for thousands at once.
  */
-export function tickIn(record: Buffer, size: number, tenant: number): number | undefined {
+export function tickIn(record: Buffer, size: number, tenant: number, holder = EVERYONE): number | undefined {
   const location = record[0] ?? 0;
   const count = location > FILE ? tenantsIn(record) : 0;
   const length = record.length - tailBytes(count);
   if (!isUsual(location, count, length))
     return tenant === EVERYONE && decodePresence(record, 0).size === size ? 0 : undefined;
   if (tenant !== EVERYONE && !includes(record, length, count, tenant)) return undefined;
+  if (holder !== EVERYONE && !includes(record, length, count, holder)) return undefined;
   return record.readUIntLE(1, SIZE_BYTES) === size ? record.readUInt32LE(PRESENCE_V1_BYTES) : undefined;
 }
 

@@ -14,21 +14,26 @@ const FIRST = Buffer.alloc(1);
 /** Each is decoded without yielding to the event loop. */
 const ROWS_PER_PAGE = 64;
 
-/** Gives the blobs that a result names to the holder of its namespace (A1 of accounts.ts). */
-export type Hold = (namespace: string, references: readonly Digest[]) => Promise<void>;
+/** Who holds the blobs that a result names (A1 of accounts.ts). */
+export interface Holders {
+  /** The holder of a namespace. EVERYONE without accounts: then everything is held. */
+  numberOf(namespace: string): number;
+  /** Gives the blobs to the holder of the namespace. */
+  hold(namespace: string, references: readonly Digest[]): Promise<void>;
+}
 
 export class DiskResults implements ResultRecords {
   readonly #index: Index;
   readonly #leases: Leases;
   readonly #onEvent: OnStoreEvent;
-  readonly #hold: Hold;
+  readonly #holders: Holders;
   readonly #memo = new ResultMemo();
 
-  constructor(index: Index, leases: Leases, onEvent: OnStoreEvent, hold: Hold) {
+  constructor(index: Index, leases: Leases, onEvent: OnStoreEvent, holders: Holders) {
     this.#index = index;
     this.#leases = leases;
     this.#onEvent = onEvent;
-    this.#hold = hold;
+    this.#holders = holders;
   }
 
   async get(address: ResultAddress, inSameView = false): Promise<StoredResult | undefined> {
@@ -54,8 +59,7 @@ export class DiskResults implements ResultRecords {
     const entry = this.#index.result(key);
     const current = entry && decodeResult(key, entry.record);
     if (!isSame(current, replacing)) return false;
-    const tick = await this.#leaseReferences(result);
-    await this.#hold(address.namespace, result.references);
+    const tick = await this.#keepReferences(address, result);
     return this.#index.replaceResult(key, encodeResult(key, result), entry?.generation, tick);
   }
 
@@ -66,9 +70,8 @@ export class DiskResults implements ResultRecords {
   async markUsed(address: ResultAddress, result: StoredResult): Promise<void> {
     const key = resultKeyOf(address);
     if (this.#index.resultTick(key) >= this.#leases.clock.freshResult()) return;
-    const tick = await this.#leaseReferences(result);
     // A blob that was lost and sent again has only its new holder.
-    await this.#hold(address.namespace, result.references);
+    const tick = await this.#keepReferences(address, result);
     this.#index.refresh();
     const entry = this.#index.result(key);
     if (entry) await this.#index.stampResult(key, entry.generation, tick);
@@ -96,9 +99,16 @@ export class DiskResults implements ResultRecords {
     return this.#index.removeResult(address, entry.generation);
   }
 
-  /** Resolves to the oldest tick of them. The completeness layer has just asked for them, so most are fresh. */
-  async #leaseReferences({ references }: StoredResult): Promise<number> {
-    return this.#leases.oldestIfFresh(references) ?? this.#leases.renew(references.map(({ hash }) => hash));
+  /**
+   * Leases them, and gives them to the holder of the result's namespace. Resolves to the oldest tick of them. The
+   * completeness layer has just asked for them, so most are fresh.
+   */
+  async #keepReferences({ namespace }: ResultAddress, { references }: StoredResult): Promise<number> {
+    const found = this.#leases.oldestIfFresh(references, this.#holders.numberOf(namespace));
+    if (found?.isHeld) return found.tick;
+    const tick = found?.tick ?? (await this.#leases.renew(references.map(({ hash }) => hash)));
+    await this.#holders.hold(namespace, references);
+    return tick;
   }
 }
 

@@ -24,7 +24,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
-import type { IncomingWrite, Reservation, SpaceLimit } from '../../layers/limit.ts';
+import type { IncomingWrite, Reservation } from '../../layers/limit.ts';
 import { STORE } from '../../limits.ts';
 import type { Holder } from '../accounts/accounts.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
@@ -108,6 +108,7 @@ export class Space {
   readonly #settling = new WakeableSleep();
   #background: Promise<void> | undefined;
   #isClosing = false;
+  readonly #alone: readonly Space[] = [this];
 
   constructor({ source, eviction, limit, name, keptFor = () => 0 }: SpaceOptions, onEvent: OnStoreEvent) {
     this.#source = source;
@@ -144,17 +145,13 @@ export class Space {
     this.#usageUntil = now + STORE.usageMs;
   }
 
-  /** The same space for what one holder writes. */
-  for(writer: Holder): SpaceLimit {
-    return {
-      isAvailable: (bytes) => this.isAvailable(bytes, writer),
-      withReserved: (bytes, write) => this.withReserved(bytes, write, writer),
-      begin: (write) => this.begin(write, writer),
-    };
+  isAvailable(bytes: number): boolean {
+    return this.admitsNow(requestFor(bytes));
   }
 
-  isAvailable(bytes: number, writer?: Holder): boolean {
-    return this.limit === Number.POSITIVE_INFINITY || this.#isAvailable({ ...requestFor(bytes), writer });
+  /** The request would not wait. */
+  admitsNow(request: SpaceRequest): boolean {
+    return this.limit === Number.POSITIVE_INFINITY || this.#isAvailable(request);
   }
 
   #isAvailable(request: SpaceRequest): boolean {
@@ -172,18 +169,24 @@ export class Space {
   }
 
   /** Runs `write` with that many bytes reserved, which have arrived. Waits for space if necessary. */
-  async withReserved<T>(bytes: number, write: () => Promise<T>, writer?: Holder): Promise<T> {
-    if (this.limit === Number.POSITIVE_INFINITY) return write();
-    const request = { ...requestFor(bytes), writer };
+  withReserved<T>(bytes: number, write: () => Promise<T>): Promise<T> {
+    return withinAll(this.#alone, requestFor(bytes), write);
+  }
+
+  /** Reserves bytes that have arrived: a promise if they have to wait. `leave` ends it. */
+  enter(request: SpaceRequest): Promise<void> | undefined {
+    if (this.limit === Number.POSITIVE_INFINITY) return undefined;
     const waiting = this.#acquire(request);
-    if (waiting) await waiting;
+    if (waiting) return waiting.then(() => void this.#finishing++);
     this.#finishing++;
-    try {
-      return await write();
-    } finally {
-      this.#settle(request);
-      this.#finish();
-    }
+    return undefined;
+  }
+
+  /** After `enter`, when the write has ended. */
+  leave(request: SpaceRequest): void {
+    if (this.limit === Number.POSITIVE_INFINITY) return;
+    this.#settle(request);
+    this.#finish();
   }
 
   /** Begins a write whose bytes still arrive. Reserves nothing yet. */
@@ -408,8 +411,27 @@ export class Space {
 }
 
 /** Small blobs go into the index, larger ones into files. */
-function requestFor(bytes: number): SpaceRequest {
-  return { bytes: allocatedBytes(bytes), isForIndex: bytes <= STORE.inlineBytes };
+export function requestFor(bytes: number, writer?: Holder): SpaceRequest {
+  return { bytes: allocatedBytes(bytes), isForIndex: bytes <= STORE.inlineBytes, writer };
+}
+
+/** Runs `write` with the bytes reserved in each space. It waits for one space after another, in their order. */
+export async function withinAll<T>(
+  spaces: readonly Space[],
+  request: SpaceRequest,
+  write: () => Promise<T>,
+): Promise<T> {
+  let entered = 0;
+  try {
+    for (const space of spaces) {
+      const waiting = space.enter(request);
+      if (waiting) await waiting;
+      entered++;
+    }
+    return await write();
+  } finally {
+    while (entered > 0) spaces[--entered]?.leave(request);
+  }
 }
 
 function plus({ index, indexFile, files }: Usage, { bytes, isForIndex }: SpaceRequest): Usage {

@@ -8,7 +8,7 @@ import type { Holdings } from '../accounts/holdings.ts';
 import type { Sweeper, Swept } from '../files/sweep.ts';
 import type { UploadRecords } from '../index/upload-records.ts';
 import { type Evicted, type Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
-import { Space, type SpaceEviction, type UsageSource } from './space.ts';
+import { requestFor, Space, type SpaceEviction, type UsageSource, withinAll } from './space.ts';
 
 export interface SpacesParts {
   readonly source: UsageSource;
@@ -53,8 +53,7 @@ export class Spaces {
     const known = this.#limits.get(holder);
     if (known) return known;
     const quotas = holder.accounts.flatMap((account) => this.#quotas.get(account) ?? []);
-    const limits = [...quotas, this.store].map((space) => space.for(holder));
-    const limit = limits.reduceRight((inner, outer) => both(outer, inner));
+    const limit = limitOf([...quotas, this.store], holder);
     this.#limits.set(holder, limit);
     return limit;
   }
@@ -111,17 +110,23 @@ function asEvicted({ files, bytes }: Swept): Evicted {
   return { ...NOTHING_EVICTED, uploads: files, bytes };
 }
 
-function both(outer: SpaceLimit, inner: SpaceLimit): SpaceLimit {
+/** All of these spaces as one limit for what a holder writes. */
+function limitOf(spaces: readonly Space[], holder: Holder): SpaceLimit {
   return {
-    isAvailable: (bytes) => outer.isAvailable(bytes) && inner.isAvailable(bytes),
-    withReserved: (bytes, write) => outer.withReserved(bytes, () => inner.withReserved(bytes, write)),
-    begin: (write) => beginBoth(outer, inner, write),
+    isAvailable: (bytes) => {
+      const request = requestFor(bytes, holder);
+      return spaces.every((space) => space.admitsNow(request));
+    },
+    withReserved: (bytes, write) => withinAll(spaces, requestFor(bytes, holder), write),
+    begin: (write) => beginAll(spaces, holder, write),
   };
 }
 
-function beginBoth(outer: SpaceLimit, inner: SpaceLimit, write: IncomingWrite): Reservation {
-  const first = outer.begin(write);
-  const second = orEnd(first, () => inner.begin(write));
+function beginAll([space, ...others]: readonly Space[], holder: Holder, write: IncomingWrite): Reservation {
+  if (!space) throw new Error('a write has at least the space of the store');
+  const first = space.begin(write, holder);
+  if (others.length === 0) return first;
+  const second = orEnd(first, () => beginAll(others, holder, write));
   const inBoth = (act: (reservation: Reservation) => void) => {
     act(first);
     act(second);

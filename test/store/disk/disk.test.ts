@@ -23,7 +23,7 @@ import {
   addressOf,
   contentOf,
   failingAfter,
-  holdNothing,
+  noHolders,
   putAll,
   putOne,
   readFrom,
@@ -50,7 +50,7 @@ const backend: Backend = {
     const ticks = new LogicalClock(index.tables, uptimeClock(), STORE.leaseMs);
     return {
       store,
-      records: new DiskResults(index, new Leases(index, ticks, onEvent), onEvent, holdNothing),
+      records: new DiskResults(index, new Leases(index, ticks, onEvent), onEvent, noHolders),
       async lose(hash) {
         index.refresh();
         await index.remove(hash, index.find(hash)?.generation ?? Number.NaN);

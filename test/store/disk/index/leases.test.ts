@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { type Digest, digestOf } from '../../../../core/digest.ts';
 import { resultKeyOf, tenantsOf } from '../../../../store/disk/index/records.ts';
 import { DiskResults } from '../../../../store/disk/index/results.ts';
-import { addressOf, contentOf, holdNothing } from '../../content.ts';
+import { addressOf, contentOf, noHolders } from '../../content.ts';
 import { TICK, useIndexes, WINDOW } from './test-index.ts';
 
 const newIndex = useIndexes();
@@ -54,7 +54,7 @@ test('L2: a blob in constant use is written once per window', async () => {
 
 test('L4: a result is never stamped later than a blob that it names', async () => {
   const all = newIndex();
-  const results = new DiskResults(all.index, all.leases, () => {}, holdNothing);
+  const results = new DiskResults(all.index, all.leases, () => {}, noHolders);
   const references: Digest[] = [];
   for (let number = 0; number < 4; number++) {
     await all.add(`${number}`);
@@ -88,11 +88,37 @@ test('a list that one tenant has is not fresh for another, and its ticks are not
   expect(all.leases.areFresh(digests, own)).toBe(true);
   expect(all.leases.areFresh(digests, other)).toBe(false);
   expect(lookups).toHaveBeenCalledTimes(2);
-  expect(all.leases.oldestIfFresh(digests)).toBe(all.entry(hash).tick);
+  expect(all.leases.oldestIfFresh(digests)).toEqual({ tick: all.entry(hash).tick, isHeld: true });
   expect(lookups).toHaveBeenCalledTimes(2);
   all.time += 2 * WINDOW;
   expect(all.leases.oldestIfFresh(digests)).toBeUndefined();
   expect(lookups).toHaveBeenCalledTimes(3);
+});
+
+test('a holder that has all blobs of a list is found by the same look', async () => {
+  const all = newIndex();
+  const [tenant, holder] = [await all.index.tenants.assign('own'), await all.index.tenants.assign('/main')];
+  const digests = await Promise.all(
+    ['one', 'two'].map(async (text) => {
+      const hash = await all.add(text);
+      await all.index.stampBlob(hash, all.entry(hash), all.clock.stamp(), tenantsOf(tenant));
+      return digestOf(contentOf(text, 100));
+    }),
+  );
+  const give = async ({ hash }: Digest) => {
+    await all.index.stampBlob(hash, all.entry(hash), all.clock.stamp(), tenantsOf(tenant, holder));
+    all.index.refresh();
+  };
+  const [first, second] = digests;
+  if (!first || !second) throw new Error('two blobs');
+  await give(first);
+  expect(all.leases.areFresh(digests, tenant, holder)).toBe(true);
+  expect(all.leases.oldestIfFresh(digests, holder)).toMatchObject({ isHeld: false });
+  await give(second);
+  const lookups = vi.spyOn(all.index, 'ticksOf');
+  expect(all.leases.areFresh(digests, tenant, holder)).toBe(true);
+  expect(all.leases.oldestIfFresh(digests, holder)).toMatchObject({ isHeld: true });
+  expect(lookups).toHaveBeenCalledTimes(1);
 });
 
 test('L5: a tick far ahead of the clock is no lease, and the next use stamps the entry again', async () => {

@@ -10,7 +10,7 @@ import { decodeAge, resultKeyOf } from '../../../../store/disk/index/records.ts'
 import { DiskResults } from '../../../../store/disk/index/results.ts';
 import { rowsFrom } from '../../../../store/disk/index/tables.ts';
 import { Eviction } from '../../../../store/disk/space/eviction.ts';
-import { addressOf, contentOf, holdNothing } from '../../content.ts';
+import { addressOf, contentOf, noHolders } from '../../content.ts';
 import { EXPIRED, type TestIndex, TICK, useIndexes, WINDOW } from '../index/test-index.ts';
 
 const newIndex = useIndexes();
@@ -28,7 +28,7 @@ function ageTicks({ index }: TestIndex): number[] {
 
 /** Stores a result that names the blob. */
 async function name(all: TestIndex, text: string): Promise<void> {
-  const results = new DiskResults(all.index, all.leases, () => {}, holdNothing);
+  const results = new DiskResults(all.index, all.leases, () => {}, noHolders);
   const references = [digestOf(contentOf(text, 100))];
   await results.put(addressOf(text), { bytes: Buffer.from(text), references }, undefined);
 }

@@ -12,7 +12,8 @@ export interface Certificates {
   readonly stranger: { readonly cert: string; readonly key: string };
 }
 
-export function makeCertificates(folder: string): Certificates {
+/** `names`: who may use the certificates of the server and the client. */
+export function makeCertificates(folder: string, names = 'IP:127.0.0.1,DNS:localhost'): Certificates {
   const at = (name: string) => join(folder, name);
   const openssl = (...args: readonly string[]) =>
     execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
@@ -48,7 +49,7 @@ export function makeCertificates(folder: string): Certificates {
       `/CN=${name}`,
       ...key,
     );
-    writeFileSync(at(`${name}.ext`), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n');
+    writeFileSync(at(`${name}.ext`), `subjectAltName=${names}\n`);
     const authority = [
       '-CA',
       at('ca.crt'),

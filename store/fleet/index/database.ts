@@ -18,6 +18,7 @@ import type pg from 'pg';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
 import { Semaphore } from '../../shared/semaphore.ts';
+import { connectionOf, explained, IndexRefusal } from './connection.ts';
 import { away, faultOfStatement, isOfStatement, isRepeatable } from './faults.ts';
 import { Session } from './session.ts';
 
@@ -67,13 +68,16 @@ export class Database implements Queries {
   #probe: NodeJS.Timeout | undefined;
   readonly #sessions = new Set<Session>();
 
-  /** Opens also while PostgreSQL is away. Throws ASSAY_INDEX_VERSION if its tables do not fit. */
+  /**
+   * Opens also while PostgreSQL is away. Throws ASSAY_INDEX_VERSION if its tables do not fit, and IndexRefusal if it
+   * refuses the connection, or can't be trusted.
+   */
   static async open(options: DatabaseOptions): Promise<Database> {
     const { default: driver } = await import('pg');
     const { answerMs = STORE.indexAnswerMs } = options;
     const connect = (max: number) =>
       new driver.Pool({
-        connectionString: options.url,
+        ...connectionOf(options.url, driver.Client),
         max,
         connectionTimeoutMillis: STORE.indexConnectMs,
         query_timeout: answerMs,
@@ -92,7 +96,7 @@ export class Database implements Queries {
     try {
       await database.#meet();
     } catch (error) {
-      if (!database.#isUnfit) database.#probeLater(STORE.probeMs);
+      if (!database.#isUnfit && !(error instanceof IndexRefusal)) database.#probeLater(STORE.probeMs);
       else {
         await database.close();
         throw error;
@@ -233,7 +237,8 @@ export class Database implements Queries {
       this.#isAway = false;
       this.#isUnfit = false;
     } catch (error) {
-      const fault = error instanceof AssayError ? error : this.#faultOf(error);
+      const cause = explained(error);
+      const fault = cause instanceof AssayError ? cause : this.#faultOf(cause);
       this.#isUnfit = fault.code === 'ASSAY_INDEX_VERSION';
       throw fault;
     }

@@ -4,8 +4,9 @@
 // for nodes of the version before it: those still run while the new ones start. So a column is first added,
 // then used, and removed one version later.
 import type pg from 'pg';
-import { AssayError } from '../../../core/errors.ts';
+import { AssayError, messageOf } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
+import { connectionOf, explained } from './connection.ts';
 import type { Queries, Statement } from './database.ts';
 
 /**
@@ -157,13 +158,16 @@ export interface Migrated {
 export async function migrate(url: string, leaseMs: number = STORE.leaseMs): Promise<Migrated> {
   const { default: driver } = await import('pg');
   const client = new driver.Client({
-    connectionString: url,
+    ...connectionOf(url, driver.Client),
     connectionTimeoutMillis: STORE.indexConnectMs,
   });
   try {
     await client.connect();
-  } catch (cause) {
-    throw new AssayError('ASSAY_INDEX_AWAY', `PostgreSQL: ${String(cause)}`);
+  } catch (error) {
+    const cause = explained(error);
+    throw cause instanceof AssayError
+      ? cause
+      : new AssayError('ASSAY_INDEX_AWAY', `PostgreSQL: ${messageOf(cause)}`);
   }
   try {
     return await applyAll(client, leaseMs);

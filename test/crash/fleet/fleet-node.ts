@@ -46,6 +46,8 @@ export class FleetNode {
     const postgres = await TcpProxy.start(index.hostname, Number(index.port), address);
     const s3 = await S3Proxy.start(environment.AWS_ENDPOINT_URL, address);
     index.host = `${address}:${postgres.port}`;
+    // The network of the node is this machine's own.
+    index.searchParams.set('sslmode', 'disable');
     const behind = { ...environment, ASSAY_INDEX: index.href, AWS_ENDPOINT_URL: s3.url };
     const node = new FleetNode(behind, s3, postgres, network);
     await node.restart();

@@ -18,7 +18,8 @@ export class OwnPostgres {
   readonly port: number;
   readonly #folder: string;
 
-  static async start(): Promise<OwnPostgres> {
+  /** `more`: lines of its configuration. It accepts any password, on any address that is named there. */
+  static async start(more = ''): Promise<OwnPostgres> {
     const postgres = new OwnPostgres(await newFolder(), await freePort());
     await postgres.#tool(
       'initdb',
@@ -30,6 +31,7 @@ export class OwnPostgres {
       '--locale=C.UTF-8',
     );
     await postgres.#configure();
+    await appendFile(join(postgres.#data, 'postgresql.conf'), more);
     await postgres.restart();
     return postgres;
   }

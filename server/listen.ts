@@ -11,6 +11,7 @@ import type { Store } from '../store/store.ts';
 import { accessControl } from './access/access-control.ts';
 import type { AuthKey } from './access/auth-key.ts';
 import { BrowserSessions } from './access/browser-session.ts';
+import { endedSessions } from './access/ended-sessions.ts';
 import type { TokenExchange } from './access/identities.ts';
 import type { IdentitySource } from './access/identity.ts';
 import { Activity } from './activity/activity.ts';
@@ -103,7 +104,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     activity,
     access,
     tokenExchange: options.tokenExchange,
-    browserSessions: new BrowserSessions(access, options.sessionSecret),
+    browserSessions: new BrowserSessions(
+      access,
+      options.sessionSecret,
+      endedSessions(store.history, readOnly),
+    ),
     signatures,
     checkHost,
     checkOrigin,

@@ -4,13 +4,15 @@
 // - Each request finds the identity by the token again: a token that was revoked or has ended ends its sessions.
 // - The cookie is no token: no protocol accepts it, and without the server's key nobody can take the token out.
 // - The identity of a cookie has no right to write.
-// Only pages and GET of /api ask for it (http/app.ts), and the server keeps no list of sessions.
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+// - A session that was closed is over at every server of the store, also for a copy of its cookie.
+// Only pages and GET of /api ask for it (http/app.ts). The server keeps no list of sessions, only of those that were closed.
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AssayError } from '../../core/errors.ts';
 import { ACCESS } from '../limits.ts';
 import type { AccessControl } from './access-control.ts';
 import type { AuthKey } from './auth-key.ts';
+import { type EndedSessions, endedSessions } from './ended-sessions.ts';
 import type { Identity } from './identity.ts';
 import type { Right } from './rights.ts';
 
@@ -35,15 +37,28 @@ export interface SessionCookie {
   readonly identity: Identity;
 }
 
+interface Session {
+  readonly id: string;
+  readonly token: string;
+  readonly expiresAt: number;
+}
+
 export class BrowserSessions {
   readonly #access: AccessControl;
   readonly #secret: AuthKey;
+  readonly #ended: EndedSessions;
   readonly #now: () => number;
 
-  /** Servers with the same secret accept each other's cookies. */
-  constructor(access: AccessControl, secret: AuthKey = newSecret(), now: () => number = Date.now) {
+  /** Servers with the same secret and store accept each other's cookies. */
+  constructor(
+    access: AccessControl,
+    secret: AuthKey = newSecret(),
+    ended: EndedSessions = endedSessions(undefined, true),
+    now: () => number = Date.now,
+  ) {
     this.#access = access;
     this.#secret = secret;
+    this.#ended = ended;
     this.#now = now;
   }
 
@@ -66,20 +81,30 @@ export class BrowserSessions {
     return { header: setCookie(value, seconds, isSecure), identity };
   }
 
-  /** The value of Set-Cookie that ends a session. */
-  close(isSecure: boolean): string {
+  /** Ends the session of the cookie, and returns the value of Set-Cookie that removes it. */
+  async close(headers: IncomingHttpHeaders, isSecure: boolean): Promise<string> {
+    const session = this.#sessionOf(headers);
+    if (session) await this.#ended.add(session.id, session.expiresAt);
     return setCookie('', 0, isSecure);
   }
 
   /** Undefined without a valid cookie. */
-  identityOf({ cookie }: IncomingHttpHeaders): Identity | undefined {
-    const sealed = cookie === undefined ? undefined : valueIn(cookie);
-    const text = sealed === undefined ? undefined : this.#unseal(sealed);
-    if (text === undefined) return undefined;
-    const [token, expiresAt]: unknown[] = JSON.parse(text);
-    if (typeof token !== 'string' || Number(expiresAt) <= this.#now()) return undefined;
-    const identity = this.#access.ofToken(token);
-    return identity && { ...identity, rights: identity.rights.intersection(READING) };
+  async identityOf(headers: IncomingHttpHeaders): Promise<Identity | undefined> {
+    const session = this.#sessionOf(headers);
+    const identity = session && this.#access.ofToken(session.token);
+    if (!identity || (await this.#ended.has(session.id))) return undefined;
+    return { ...identity, rights: identity.rights.intersection(READING) };
+  }
+
+  /** The ID is of the bytes: base64url has several spellings of them. */
+  #sessionOf({ cookie }: IncomingHttpHeaders): Session | undefined {
+    const value = cookie === undefined ? undefined : valueIn(cookie);
+    const text = value === undefined ? undefined : this.#unseal(value);
+    if (value === undefined || text === undefined) return undefined;
+    const [token, end]: unknown[] = JSON.parse(text);
+    const expiresAt = Number(end);
+    if (typeof token !== 'string' || expiresAt <= this.#now()) return undefined;
+    return { token, expiresAt, id: hash('sha256', Buffer.from(value, 'base64url')) };
   }
 
   #seal(text: string): string {

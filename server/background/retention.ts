@@ -5,6 +5,8 @@ import type { History } from '../../store/history.ts';
 import { STORE } from '../../store/limits.ts';
 import { DASHBOARD } from '../limits.ts';
 
+const CLOCKS_DIFFER_MS = 60 * 60 * 1000;
+
 /** How long each kind is kept. */
 export const KEPT_MS: Readonly<Record<string, number>> = {
   run: DASHBOARD.keptMs,
@@ -18,8 +20,9 @@ export const KEPT_MS: Readonly<Record<string, number>> = {
   minute: DASHBOARD.minutesKeptMs,
   'ten-minutes': DASHBOARD.minutesKeptMs,
   node: DASHBOARD.minutesKeptMs,
-  /** Its time is the end of the token. */
-  'used-token': 0,
+  /** Its time is the end of the token, or of the session. The clock of another server may be behind this one's. */
+  'used-token': CLOCKS_DIFFER_MS,
+  'ended-session': CLOCKS_DIFFER_MS,
 };
 
 /** The largest first: what a full history loses. */

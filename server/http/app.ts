@@ -62,7 +62,7 @@ export function createApp(
     frameworkErrors: (_error, request, reply) => {
       reply.hijack();
       exchangeOf(request, reply, context, unknown).run(async (exchange) => {
-        authorize(request, exchange, unknown);
+        await authorize(request, exchange, unknown);
         throw notFound(request);
       });
     },
@@ -72,7 +72,7 @@ export function createApp(
     const config = request.is404 ? unknown : request.routeOptions.config;
     request.exchange = exchangeOf(request, reply, context, config);
     request.exchange.check();
-    if (!config.isPublic) authorize(request, request.exchange, config);
+    if (!config.isPublic) await authorize(request, request.exchange, config);
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', parseBody);
@@ -130,14 +130,14 @@ export function acceptsHtml({ headers }: Pick<FastifyRequest, 'headers'>): boole
 }
 
 /** A credential in the header wins. A cookie that is not valid counts as none. */
-export function authorize(
+export async function authorize(
   { headers, method }: FastifyRequest,
   exchange: Exchange,
   { acceptsSession = false }: FastifyContextConfig,
-): void {
+): Promise<void> {
   const isReading = method === 'GET' || method === 'HEAD';
   const takesCookie = isReading && acceptsSession && headers.authorization === undefined;
-  const identity = takesCookie ? exchange.server.browserSessions.identityOf(headers) : undefined;
+  const identity = takesCookie ? await exchange.server.browserSessions.identityOf(headers) : undefined;
   if (identity) exchange.authorizeAs(identity);
   else exchange.authorize();
 }

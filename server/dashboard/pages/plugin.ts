@@ -85,12 +85,12 @@ export function dashboardPages(pages: Readonly<Record<string, Renderer>>) {
         if (isRoot) {
           reply.header('vary', 'accept');
           if (!acceptsHtml(request)) return plainFrontPage(request, reply);
-          authorize(request, request.exchange, config);
+          await authorize(request, request.exchange, config);
         }
         request.exchange.require(READ_RUNS);
         const page = await render(request);
         if ('isElsewhere' in page) return reply.headers(PAGE_HEADERS).redirect(page.path, 303);
-        return sendPage(reply, document(page, viewerOf(request)));
+        return sendPage(reply, document(page, await viewerOf(request)));
       });
     }
     assetRoutes(app);
@@ -109,9 +109,9 @@ function sendPage(reply: FastifyReply, text: string): string {
   return text;
 }
 
-function viewerOf({ exchange, headers }: FastifyRequest): Viewer {
+async function viewerOf({ exchange, headers }: FastifyRequest): Promise<Viewer> {
   const { access, browserSessions } = exchange.server;
-  const isLoggedIn = !access.isOpen && browserSessions.identityOf(headers) !== undefined;
+  const isLoggedIn = !access.isOpen && (await browserSessions.identityOf(headers)) !== undefined;
   const { identity, reported } = exchange.store;
   return {
     name: identity.name,
@@ -156,10 +156,10 @@ async function loginRoutes(app: FastifyInstance): Promise<void> {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', receiveForm);
 
-  app.get<Login>('/login', { config }, ({ query, exchange, headers }, reply) => {
+  app.get<Login>('/login', { config }, async ({ query, exchange, headers }, reply) => {
     const next = ownPath(typeof query.next === 'string' ? query.next : undefined);
     const { access, browserSessions } = exchange.server;
-    if (access.isOpen || browserSessions.identityOf(headers)) return reply.redirect(next, 303);
+    if (access.isOpen || (await browserSessions.identityOf(headers))) return reply.redirect(next, 303);
     return sendPage(reply, loginPage(next));
   });
 
@@ -190,10 +190,10 @@ async function loginRoutes(app: FastifyInstance): Promise<void> {
     return reply.redirect(next, 303);
   });
 
-  app.post('/logout', { config }, ({ exchange }, reply) => {
+  app.post('/logout', { config }, async ({ exchange, headers }, reply) => {
     reply.headers({
       ...PAGE_HEADERS,
-      'set-cookie': exchange.server.browserSessions.close(isSecure(exchange.request)),
+      'set-cookie': await exchange.server.browserSessions.close(headers, isSecure(exchange.request)),
     });
     return reply.redirect('/login', 303);
   });

@@ -16,16 +16,16 @@ interface Given {
 
 function sessions({ secret = Buffer.alloc(32, 1), now = () => 0, known = KNOWN }: Given = {}) {
   const identities = { identify: (token: string): Identity | undefined => known.get(token) };
-  return new BrowserSessions(accessControl({ identities, now }), () => secret, now);
+  return new BrowserSessions(accessControl({ identities, now }), () => secret, undefined, now);
 }
 
 function cookieOf(opened: { readonly header: string } | undefined): { cookie: string } {
   return { cookie: opened?.header.split(';')[0] ?? '' };
 }
 
-test('a cookie reads as its token does, and writes nothing', () => {
+test('a cookie reads as its token does, and writes nothing', async () => {
   const browser = sessions();
-  const found = browser.identityOf(cookieOf(browser.open('a token', false)));
+  const found = await browser.identityOf(cookieOf(browser.open('a token', false)));
   expect(found).toMatchObject({ name: 'main', namespace: MAIN.namespace });
   expect([...(found?.rights ?? [])].sort()).toEqual(['blobs:read', 'results:read', 'stats']);
 });
@@ -47,18 +47,18 @@ test('a token that nobody has opens no session', () => {
   expect(sessions().open('another', false)).toBeUndefined();
 });
 
-test('a session ends with the revocation of its token, and after its time', () => {
+test('a session ends with the revocation of its token, and after its time', async () => {
   const known = new Map([['a token', MAIN]]);
   let time = 0;
   const browser = sessions({ known, now: () => time });
   const cookie = cookieOf(browser.open('a token', false));
   known.delete('a token');
-  expect(browser.identityOf(cookie)).toBeUndefined();
+  expect(await browser.identityOf(cookie)).toBeUndefined();
   known.set('a token', MAIN);
   time = 12 * HOUR - 1;
-  expect(browser.identityOf(cookie)).toBeDefined();
+  expect(await browser.identityOf(cookie)).toBeDefined();
   time = 12 * HOUR;
-  expect(browser.identityOf(cookie)).toBeUndefined();
+  expect(await browser.identityOf(cookie)).toBeUndefined();
 });
 
 test('a session ends with a token that ends earlier', () => {
@@ -67,17 +67,17 @@ test('a session ends with a token that ends earlier', () => {
   expect(opened?.header).toContain('Max-Age=3600;');
 });
 
-test('a cookie with one changed character, or of another server, is none', () => {
+test('a cookie with one changed character, or of another server, is none', async () => {
   const browser = sessions();
   const { cookie } = cookieOf(browser.open('a token', false));
   for (const at of [0, 20, 40].map((offset) => 'assay-session='.length + offset)) {
     const changed = cookie.slice(0, at) + (cookie[at] === 'A' ? 'B' : 'A') + cookie.slice(at + 1);
-    expect(browser.identityOf({ cookie: changed })).toBeUndefined();
+    expect(await browser.identityOf({ cookie: changed })).toBeUndefined();
   }
-  expect(sessions({ secret: Buffer.alloc(32, 2) }).identityOf({ cookie })).toBeUndefined();
-  expect(sessions().identityOf({ cookie: `a=b; ${cookie}; c=d` })).toBeDefined();
+  expect(await sessions({ secret: Buffer.alloc(32, 2) }).identityOf({ cookie })).toBeUndefined();
+  expect(await sessions().identityOf({ cookie: `a=b; ${cookie}; c=d` })).toBeDefined();
   for (const odd of ['assay-session=', 'assay-session=%00', `assay-session=${'A'.repeat(5000)}`, '=', ';;'])
-    expect(browser.identityOf({ cookie: odd })).toBeUndefined();
+    expect(await browser.identityOf({ cookie: odd })).toBeUndefined();
 });
 
 test('a token that is too long for a cookie is refused with the reason', () => {

@@ -1,6 +1,7 @@
 // Servers of a fleet as processes, on a real PostgreSQL and a real bucket: what one stores, the others serve.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -10,6 +11,7 @@ import { openDiskStore } from '../../../store/open.ts';
 import { baseEnvironment, FORMS, runProcess } from '../../rig/assay.ts';
 import { freshFleet } from '../../rig/fleet/services.ts';
 import { TcpProxy } from '../../rig/fleet/tcp-proxy.ts';
+import { OidcIssuer } from '../../rig/oidc/issuer.ts';
 import { addressOf, contentOf, putOne, readFrom, resultNaming } from '../../store/content.ts';
 import { ask, pathOf } from '../rig.ts';
 import { folder, INSTALLED, Serve } from './serve-process.ts';
@@ -138,7 +140,7 @@ test('a server starts while PostgreSQL is away, serves its tier, and works when 
   await expect.poll(async () => (await ask(`${second}/readyz`)).status, { timeout: 60_000 }).toBe(200);
 });
 
-test('a login at one server is a login at all', async () => {
+test('a login at one server is a login at all, and so is its end, also for a copy of the cookie', async () => {
   const env = { ...(await freshFleet()), ASSAY_TOKEN: 'the-token' };
   await migrate(env);
   const servers = [new Serve(['--port', '0'], env), new Serve(['--port', '0'], env)];
@@ -153,6 +155,51 @@ test('a login at one server is a login at all', async () => {
     expect((await ask(`${url}/runs`, 'GET', { headers: { ...html, cookie } })).body.toString()).toContain(
       'Log out',
     );
+  const logout = await ask(`${second}/logout`, 'POST', { headers: { ...html, cookie } });
+  expect(logout.status).toBe(303);
+  for (const url of [first, second])
+    expect((await ask(`${url}/runs`, 'GET', { headers: { ...html, cookie } })).status).not.toBe(200);
+});
+
+test('a CI token that was exchanged at one server is refused at the others, at once and after a restart', async () => {
+  const env = { ...(await freshFleet()), ASSAY_TOKEN: 'the-token' };
+  await migrate(env);
+  const issuer = await OidcIssuer.start();
+  const audience = 'https://cache.example';
+  const repositories = [{ id: 74, owner: 65, namespace: 'acme/app' }];
+  const config = join(folder(), 'server.json');
+  writeFileSync(
+    config,
+    JSON.stringify({ issuers: [{ issuer: issuer.url, kind: 'github', audience, repositories }] }),
+  );
+  const start = () => new Serve(['--port', '0', '--config', config], env);
+  const urls = await Promise.all([start(), start(), start()].map((server) => server.url()));
+  const claims = {
+    aud: audience,
+    repository: 'acme/app',
+    repository_id: '74',
+    repository_owner_id: '65',
+    ref: 'refs/heads/main',
+    event_name: 'push',
+    run_id: '900',
+  };
+  const type = 'urn:ietf:params:oauth:';
+  const exchange = async (url: string, token: string) =>
+    (
+      await ask(`${url}/auth/token`, 'POST', {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: Buffer.from(
+          `grant_type=${type}grant-type:token-exchange&subject_token=${token}&subject_token_type=${type}token-type:jwt`,
+        ),
+      })
+    ).status;
+  const token = await issuer.sign({ claims });
+  const statuses = await Promise.all([...urls, ...urls].map((url) => exchange(url, token)));
+  expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+  for (const url of [...urls, await start().url()]) expect(await exchange(url, token)).not.toBe(200);
+  expect(await exchange(urls[1] ?? '', await issuer.sign({ claims: { ...claims, run_id: '901' } }))).toBe(
+    200,
+  );
 });
 
 test.each([

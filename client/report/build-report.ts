@@ -67,7 +67,8 @@ function reportedStep(
 ): ReportedStep {
   const times = recorded.of(end.step);
   const declared = steps.get(end.step);
-  const { outcome, key, exitCode, elapsedMs, commandMs, status, receipt, notPublished, diverged } = end;
+  const { outcome, key, exitCode, elapsedMs, commandMs, status, receipt, notPublished, diverged, replayed } =
+    end;
   const cause = outcome === 'miss' ? end.cause : undefined;
   const findings = times.findings.slice(0, RUN_REPORT.maxFindings);
   return {
@@ -87,7 +88,8 @@ function reportedStep(
       .filter((need) => steps.has(need))
       .slice(0, RUN_REPORT.maxNeeds)
       .map(name),
-    ...(status && { status }),
+    // Nobody judges what a failed command saw, so it has no status.
+    ...(status && (outcome !== 'failed' || replayed) && { status }),
     ...(receipt && { facts: receipt.facts }),
     findings: findings.map(({ kind, path, detail }) => ({
       kind: name(kind),

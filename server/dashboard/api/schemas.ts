@@ -95,6 +95,7 @@ const ROW: ShapeOf<RunRow> = {
   startedAt: 'string',
   elapsedMs: 'number',
   outcome: 'string',
+  'ran?': ['string'],
   'repository?': 'string',
   'branch?': 'string',
   'commit?': 'string',

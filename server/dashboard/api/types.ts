@@ -147,6 +147,8 @@ export interface RunRow {
   readonly startedAt: string;
   readonly elapsedMs: number;
   readonly outcome: RunOutcome;
+  /** What ran: the names of some steps. Absent for a grouped run. */
+  readonly ran?: readonly string[];
   readonly repository?: string;
   readonly branch?: string;
   readonly commit?: string;

@@ -3,7 +3,7 @@ import type { Tail, TailEvent } from '../api/types.ts';
 import { visible } from './visible.ts';
 
 const PAUSE_MS = 2000;
-const MOST_ROWS = 50;
+const MOST_ROWS = 10;
 const KEY_LENGTH = 12;
 
 const TONES: Readonly<Record<TailEvent['what'], string>> = {

@@ -112,7 +112,7 @@ function newest({ newestRuns }: Now, at: number): Html {
 }
 
 /** The live list shows as many. */
-const SHOWN_EVENTS = 50;
+const SHOWN_EVENTS = 10;
 
 function tail({ events, position }: Tail, at: number): Html {
   const rows = events

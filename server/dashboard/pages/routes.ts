@@ -13,6 +13,7 @@ import { runPage } from './run.ts';
 import { type RunsQuery, runsPage } from './runs.ts';
 import { setupPage } from './setup.ts';
 import { storagePage } from './storage.ts';
+import { runTitle } from './words.ts';
 
 const DAYS = /^[1-9]\d?$/;
 const USUAL_DAYS = '7';
@@ -33,7 +34,7 @@ export const PAGES: Readonly<Record<string, Renderer>> = {
   },
   '/runs/:id': async (request) => {
     const answer = await run(request.exchange, paramOf(request, 'id'));
-    return { title: answer.repository ?? 'Run', path: '/runs', content: runPage(answer, Date.now()) };
+    return { title: runTitle(answer), path: '/runs', content: runPage(answer, Date.now()) };
   },
   '/action/:key': async (request) => {
     const { exchange } = request;

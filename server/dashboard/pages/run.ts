@@ -4,12 +4,11 @@ import type { Run, TailEvent } from '../api/types.ts';
 import { ago, bytes, count, counted, duration, short } from './format.ts';
 import { callout, empty, link, section, table, tile, tiles, webLink } from './parts.ts';
 import { timeline } from './timeline.ts';
-import { eventWord, runOutcome } from './words.ts';
+import { eventWord, runOutcome, runTitle } from './words.ts';
 
 export function runPage(run: Run, now: number): Html {
-  const name = run.repository ?? run.where ?? `${run.tool} run`;
   return html`<p class="faint">${link('/runs', 'Runs')} / <code>${run.id}</code></p>
-<h1>${name} ${runOutcome(run.outcome)}</h1>
+<h1>${runTitle(run)} ${runOutcome(run.outcome)}</h1>
 <p class="lead">${origin(run, now)}</p>
 ${figures(run)}
 ${run.warnings.map((text) => callout('warn', html`<p>${text}</p>`))}
@@ -19,8 +18,9 @@ ${run.source === 'grouped' ? lookups(run, now) : NOTHING}`;
 }
 
 function origin(run: Run, now: number): Html {
-  const { branch, commit, job, identity, tool, toolVersion, startedAt, where, source } = run;
+  const { repository, branch, commit, job, identity, tool, toolVersion, startedAt, where, source } = run;
   const parts = [
+    repository === undefined ? undefined : html`${repository}`,
     html`${tool}${toolVersion === undefined ? NOTHING : html` ${toolVersion}`}`,
     branch === undefined ? undefined : html`branch ${branch}`,
     commit === undefined ? undefined : html`commit ${short(commit, 10)}`,

@@ -3,7 +3,7 @@ import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import type { RunRow, Runs } from '../api/types.ts';
 import { ago, count, duration, short } from './format.ts';
 import { bar, empty, link, select, table } from './parts.ts';
-import { RUN_OUTCOMES, runOutcome } from './words.ts';
+import { RUN_OUTCOMES, runOutcome, runTitle } from './words.ts';
 
 /** The filters as the address has them. */
 export interface RunsQuery {
@@ -108,19 +108,20 @@ function known({ source }: RunRow, milliseconds: number): Html {
 }
 
 function what(run: RunRow): Html {
-  const name = run.repository ?? run.where ?? nameOfGroup(run);
   const place = [
+    run.ran === undefined ? undefined : repositoryOf(run),
     run.branch === undefined ? undefined : html`${run.branch}`,
     run.commit === undefined ? undefined : short(run.commit, 8),
     html`${run.identity}`,
   ].filter((one) => one !== undefined);
   const note = place.map((one, index) => (index === 0 ? one : html` · ${one}`));
-  return html`${link(`/runs/${encodeURIComponent(run.id)}`, name)} <span class="note">${note}</span>`;
+  return html`${link(`/runs/${encodeURIComponent(run.id)}`, runTitle(run))} <span class="note">${note}</span>`;
 }
 
-/** A tool that does not report its runs tells no more than this. */
-function nameOfGroup({ tool, namespace }: RunRow): string {
-  return namespace === '' ? tool : `${tool} in ${namespace}`;
+/** Without a repository, the machine. */
+function repositoryOf({ repository, where }: RunRow): Html | undefined {
+  const name = repository ?? where;
+  return name === undefined ? undefined : html`${name}`;
 }
 
 function steps({ hits, misses, failed, source }: RunRow): Html {

@@ -1,7 +1,7 @@
 // The words and colours of outcomes, causes and statuses: one for each, on all pages.
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import type { Html } from '../../../core/html/html.ts';
-import type { MissCause, RunOutcome, StepOutcome, TailEvent } from '../api/types.ts';
+import type { MissCause, RunOutcome, RunRow, StepOutcome, TailEvent } from '../api/types.ts';
 import { badge, type Tone } from './parts.ts';
 
 type Word = readonly [Tone, string];
@@ -99,6 +99,13 @@ export const stepOutcome = (outcome: StepOutcome): Html => shown(STEP[outcome]);
 export const eventWord = (what: TailEvent['what']): Html => shown(EVENT[what]);
 export const statusWord = (status: EvidenceStatus): Html => shown(STATUS[status]);
 export const causeWord = ({ kind }: MissCause): Html => badge('plain', CAUSE[kind]);
+
+/** What ran. The name of a machine says nothing about that. */
+export function runTitle({ ran, steps, tool, namespace, repository }: RunRow): string {
+  if (ran === undefined) return repository ?? (namespace === '' ? tool : `${tool} in ${namespace}`);
+  const more = steps - ran.length;
+  return more > 0 ? `${ran.join(', ')} and ${more} more` : ran.join(', ');
+}
 
 /** All outcomes of a run, for a filter. */
 export const RUN_OUTCOMES = Object.keys(RUN);

@@ -72,9 +72,12 @@ function isWanted(row: StoredRow, query: RunsQuery): boolean {
   );
 }
 
+/** Enough to know a run by. */
+const SHOWN_NAMES = 3;
+
 export function publicRow(stored: StoredRow): RunRow {
-  const { names: _names, likeness: _likeness, receivedAt: _receivedAt, parts: _parts, ...row } = stored;
-  return row;
+  const { names, likeness: _likeness, receivedAt: _receivedAt, parts: _parts, ...row } = stored;
+  return names.length === 0 ? row : { ...row, ran: names.slice(0, SHOWN_NAMES) };
 }
 
 /** What the runs of an answer have, to choose from. */

@@ -242,13 +242,16 @@ test('a run over gRPC reports to the same server', async () => {
   expect(await get<Run>(server, `runs/${id?.[2]}`)).toMatchObject({ namespace: 'acme/web', misses: 2 });
 });
 
-test('a failed run is reported as failed', async () => {
+test('a failed run is reported as failed, and its step has no status', async () => {
   const server = await served();
   const steps = { broken: { command: 'false', inputs: ['in.txt'], outputs: [] } };
   shop.write('assay.json', JSON.stringify({ steps }));
   expect((await runSteps(shop, ['broken'], { env: environment(server.url) })).code).toBe(1);
   const { runs } = await get<Runs>(server, 'runs');
-  expect(runs).toMatchObject([{ outcome: 'failed', failed: 1, misses: 0 }]);
+  expect(runs).toMatchObject([{ outcome: 'failed', failed: 1, misses: 0, ran: ['broken'] }]);
+  const [step] = (await get<Run>(server, `runs/${runs[0]?.id}`)).stepList;
+  expect(step).toMatchObject({ step: 'broken', outcome: 'failed' });
+  expect(step?.status).toBeUndefined();
 });
 
 describe('nothing is reported', () => {

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Tail, TailEvent } from '../../../../server/dashboard/api/types.ts';
 import { bytes, duration } from '../../../../server/dashboard/pages/format.ts';
 import { openDiskStore } from '../../../../store/open.ts';
 import { debianTool, MINUTES, npmTool, run, workshop } from '../../../clients/rig.ts';
@@ -237,9 +238,11 @@ test('every figure is what real tools and a proxy between them counted', {
   expect(hours.map((row) => row.split(/\s+/).slice(0, 3))).toEqual([
     ['12:00', `${all.hits}`, `${all.misses}`],
   ]);
-  const inTail = (word: RegExp) =>
-    page.locator('[data-tail] tbody td:first-child', { hasText: word }).count();
-  expect([await inTail(/^hit$/), await inTail(/^miss$/)]).toEqual([all.hits, all.misses]);
+  const live: Tail = JSON.parse((await ask(`${server.url}/api/v1/tail`)).body.toString());
+  const inTail = (what: TailEvent['what']) => live.events.filter((event) => event.what === what).length;
+  expect([inTail('hit'), inTail('miss')]).toEqual([all.hits, all.misses]);
+  const shownEvents = await page.locator('[data-tail] tbody td:first-child').allInnerTexts();
+  expect(shownEvents).toEqual(live.events.slice(0, 10).map(({ what }) => what));
 
   const asRow = (tool: string, { hits, misses }: Counted) =>
     `${tool}: ${hits} hit, ${misses} ${tool === 'assay' ? 'ran' : 'missed'}`;

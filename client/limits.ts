@@ -247,6 +247,11 @@ export const OBSERVED = {
   processorFileBytes: 4 * MIB,
 } as const;
 
+export const LENSES = {
+  /** A larger file counts by its bytes: no installer writes one that only names the workspace. */
+  placedBytes: 4 * MIB,
+} as const;
+
 export const DOCTOR = {
   /** The free space below which `assay doctor` warns. */
   roomyBytes: 2 * GIB,

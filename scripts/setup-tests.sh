@@ -36,9 +36,11 @@ protobuf-compiler   # the generated code and the vectors are compared with proto
 python3             # actions of the corpus
 python3-grpcio      # a server of the Remote Execution API that shares no code with Assay
 python3-mypy        # a real command: test/commands
+python3-pip         # virtual environments: test/commands
 python3-protobuf    # the encoder that shares no code with Assay
 python3-pytest      # a real command: test/commands
 python3-sphinx      # a real command: test/commands
+python3-venv        # virtual environments: test/commands
 radosgw             # an S3 server: scripts/fleet-up.sh
 strace              # a tracer of commands, and a witness in tests
 util-linux          # setpriv: the tests run as another user too

@@ -15,6 +15,7 @@ import {
   type PathSet,
   sortObservedPaths,
 } from '../../core/path-set.ts';
+import { isFileLens } from '../../hermeticity/lenses/file-lenses.ts';
 import {
   type AbsPath,
   absPath,
@@ -37,6 +38,7 @@ import type { ScratchFolders } from '../action/environment.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
 import { realPathOf } from '../files/real-path.ts';
 import { wasUntouched } from '../files/settled.ts';
+import { sourceOfCompiled } from '../lenses/compiled-module.ts';
 import { OBSERVED } from '../limits.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { kernelFileState, UNKNOWN } from './kernel-files.ts';
@@ -94,6 +96,8 @@ export interface Fact extends Pick<ObservedPath, 'path' | 'note'> {
 interface Found extends Omit<ObservedPath, 'root' | 'path'> {
   readonly searchedFrom: readonly AbsPath[];
 }
+
+type Kept = Pick<ReadSetEntry, 'path' | 'searchedFrom'> & { readonly lens?: string };
 
 interface Hidden {
   /** The command was shown it. */
@@ -310,9 +314,18 @@ class Gathering {
     return relative !== undefined && isInToolCache(relative, has);
   }
 
-  #keep({ path, searchedFrom }: Pick<ReadSetEntry, 'path' | 'searchedFrom'>, stats?: Stats): void {
-    const state = this.#states.at(path, stats);
-    this.#found.set(path, { ...MISSING, state, searchedFrom });
+  #keep({ path, searchedFrom, lens: ofRun = '' }: Kept, stats?: Stats): void {
+    const lens = isFileLens(ofRun) ? ofRun : this.#states.lensOfText(path, stats);
+    if (isFileLens(ofRun)) this.#checkSource(path);
+    const state = this.#states.at(path, stats, lens);
+    this.#found.set(path, { ...MISSING, state, lens, searchedFrom });
+  }
+
+  /** Whether Python used a compiled module depends on the times of its source. */
+  #checkSource(compiled: AbsPath): void {
+    const source = sourceOfCompiled(compiled);
+    const stats = source && statsAt(source);
+    if (source && stats && !wasUntouched(stats, this.#folders.madeAtMs)) throw changed(source, 'changed');
   }
 
   /** Neither the file that is there now, nor another one that stood in its place for a while, was changed. */

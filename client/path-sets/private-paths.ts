@@ -248,7 +248,7 @@ function holdsContent({ state, left }: ObservedPath): boolean {
   return CONTENT.test(state) || CONTENT.test(left);
 }
 
-const CONTENT = /^(?:file|program|link|names) /;
+const CONTENT = /^(?:file|program|link|names|placed|fits|stale) /;
 
 /** A password in a URL, or a header that has one, as CI systems write into .git/config. */
 function hasCredentials(path: AbsPath): boolean {

@@ -3,6 +3,7 @@
 //   file HASH | program HASH | link TARGET | linked ROOT PATH | folder | names HASH | absent | other |
 //   unreadable
 //
+// With the lens of a file, as ../lenses/ says: placed HASH | placed program HASH | compiled | fits … | stale ….
 // For a name that was searched in the folders above a root: absent | above N N …, the numbers of the folders
 // that have it, counted upwards. For a pattern of names (name-patterns.ts): absent | there | unreadable.
 // For a property of the machine (machine.ts, kernel-files.ts): value HASH | names HASH | folder | absent | unreadable | unknown.
@@ -11,6 +12,7 @@ import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { nameFromBytes, type RelPath } from '../../core/path.ts';
 import { LOADER_CACHE, MACHINE, type ObservedPath, type PathSet } from '../../core/path-set.ts';
+import { type FileLens, isFileLens } from '../../hermeticity/lenses/file-lenses.ts';
 import {
   type AbsPath,
   absPath,
@@ -22,6 +24,8 @@ import { namesNow } from '../../hermeticity/trace/folder-names.ts';
 import { OwnedCaches } from '../action/owned-caches.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { isTracked } from '../inputs/git-tracked.ts';
+import { compiledState } from '../lenses/compiled-module.ts';
+import { mayBePlaced, placedState } from '../lenses/placed-text.ts';
 import { type Listing, Listings } from './listings.ts';
 import { LOADER_CACHE_FILE, type LoaderCache, loaderCache } from './loader-cache.ts';
 import { isSteady, Machine } from './machine.ts';
@@ -82,7 +86,10 @@ export class States {
   #stateNow(seen: ObservedPath): string {
     const path = this.roots.resolve(seen);
     if (path !== undefined && this.hides(path)) return ABSENT;
-    return path === undefined ? 'no such root' : this.#memoized(path, seen.names ? seen : undefined);
+    if (path === undefined) return 'no such root';
+    return lensOf(seen) === ''
+      ? this.#memoized(path, seen.names ? seen : undefined)
+      : this.#read(path, { lens: lensOf(seen) });
   }
 
   /**
@@ -100,7 +107,7 @@ export class States {
     if (isRecordedAbsent(seen)) return isThere(path) ? 'there' : ABSENT;
     const state = this.privatePaths.isPrivate(path)
       ? this.#withoutContent(path)
-      : this.#read(path, { listing: seen.names ? seen : undefined, onChunk });
+      : this.#read(path, { listing: seen.names ? seen : undefined, lens: lensOf(seen), onChunk });
     return state === seen.left ? ABSENT : state;
   }
 
@@ -178,9 +185,15 @@ export class States {
     }
   };
 
-  /** `stats`: of the path, if they are known. */
-  at(path: AbsPath, stats?: Stats): string {
-    return this.#read(path, { stats });
+  /** `stats`: of the path, if they are known. `lens`: which part of a file counts. */
+  at(path: AbsPath, stats?: Stats, lens: FileLens | '' = ''): string {
+    return this.#read(path, { stats, lens });
+  }
+
+  /** The lens of a file that names the workspace because an installer wrote it; else "". */
+  lensOfText(path: AbsPath, stats: Stats | undefined): FileLens | '' {
+    if (!stats?.isFile() || !mayBePlaced(this.#workspace, path)) return '';
+    return placedState(this.#workspace, path, stats) === undefined ? '' : 'place-1';
   }
 
   /** That a folder exists is not private. */
@@ -194,11 +207,20 @@ export class States {
       const stats = how.stats ?? lstatSync(bytes, { throwIfNoEntry: false });
       if (stats?.isDirectory() && how.listing)
         return this.listings.state(path, namesNow(path).entries, how.listing);
+      if (how.lens) return this.#throughLens(path, stats, how.lens);
       return stats ? this.#stateOf(path, bytes, stats, how) : ABSENT;
     } catch (error) {
       if (error instanceof AssayError && error.code === 'ASSAY_PATH_SET_REFUSED') throw error;
       return isSystemError(error, 'ENOTDIR') ? ABSENT : UNREADABLE;
     }
+  }
+
+  /** A file with the lens of a newer version has no state that fits. */
+  #throughLens(path: AbsPath, stats: Stats | undefined, lens: string): string {
+    if (!isFileLens(lens)) return 'unknown lens';
+    const byBytes = () => this.#read(path, { stats });
+    if (lens !== 'place-1') return compiledState(path, lens, byBytes);
+    return (stats && placedState(this.#workspace, path, stats)) ?? byBytes();
   }
 
   #stateOf(path: AbsPath, bytes: Buffer, stats: Stats, { onChunk }: StateOptions): string {
@@ -220,9 +242,15 @@ export class States {
 interface StateOptions {
   /** The state of a folder is its names. */
   readonly listing?: Listing | undefined;
+  readonly lens?: string;
   readonly stats?: Stats | undefined;
   /** Called while a file is read; may throw. */
   readonly onChunk?: () => void;
+}
+
+/** Of a file; the lens of a listing belongs to the listing. */
+function lensOf({ names, lens }: Pick<ObservedPath, 'names' | 'lens'>): string {
+  return names ? '' : lens;
 }
 
 export function isRecordedAbsent({ state, left }: ObservedPath): boolean {

@@ -100,9 +100,11 @@ function resolveTools(
   const path = searchPath(request, caller);
   const program = find(
     command[0],
-    { path, folder: `${workspace}/${workingDirectory}`, digests },
+    { path, folder: `${workspace}/${workingDirectory}`, digests, workspace },
     'ASSAY_COMMAND_NOT_FOUND',
   );
-  const declared = [...new Set(tools)].map((name) => find(name, { path, folder: workspace, digests }));
+  const declared = [...new Set(tools)].map((name) =>
+    find(name, { path, folder: workspace, digests, workspace }),
+  );
   return [program, ...declared.filter(({ name, file }) => name !== program.name || file !== program.file)];
 }

@@ -7,9 +7,11 @@ import { accessSync, closeSync, constants, openSync, readSync, type Stats, statS
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Property } from '../../core/action.ts';
 import { AssayError, type ErrorCode } from '../../core/errors.ts';
+import { absPath } from '../../hermeticity/system/absolute-path.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { realPathOf } from '../files/real-path.ts';
 import { rowOf, type StatRow } from '../files/stat-table.ts';
+import { mayBePlaced, placedState } from '../lenses/placed-text.ts';
 
 export interface Tool {
   /** As declared: "node", "./scripts/gen". */
@@ -31,6 +33,8 @@ export interface ToolSearch {
   /** The base of names with a slash. */
   readonly folder: string;
   readonly digests: FileDigests;
+  /** A script of the workspace that its installer wrote counts without this path. */
+  readonly workspace?: string;
 }
 
 const MAX_INTERPRETER_DEPTH = 4;
@@ -114,10 +118,16 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function examine(file: string, { digests }: ToolSearch): Pick<Tool, 'identity' | 'stamp' | 'rows'> {
+function examine(file: string, search: ToolSearch): Pick<Tool, 'identity' | 'stamp' | 'rows'> {
   const stats = statSync(file);
-  const identity = digests.digest(file, stats, () => file).hash;
+  const identity =
+    identityInPlace(file, stats, search) ?? search.digests.digest(file, stats, () => file).hash;
   return { identity, stamp: stampOf(file, stats), rows: [rowOf(stats)] };
+}
+
+function identityInPlace(file: string, stats: Stats, { workspace }: ToolSearch): string | undefined {
+  if (workspace === undefined || !mayBePlaced(absPath(workspace), absPath(file))) return undefined;
+  return placedState(absPath(workspace), absPath(file), stats);
 }
 
 function stampOf(file: string, { ino, mtimeMs, ctimeMs }: Stats): string {

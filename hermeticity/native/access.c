@@ -25,7 +25,7 @@
 #define CLONE_UNTRACED 0x00800000
 #endif
 
-/* How often one process is reported to open the same kernel file. */
+/* How often one process is reported to open the same kernel file, or the same compiled Python module. */
 enum { MOST_OPENINGS = 1000 };
 
 static const char UNREADABLE[] = "the memory of a process could not be read";
@@ -263,9 +263,18 @@ static bool is_kernel_file(const char *path) {
   return strncmp(path, "/proc/self/", 11) != 0 || strcmp(path, "/proc/self/cgroup") == 0 || strcmp(path, "/proc/self/mountinfo") == 0;
 }
 
-/* Each opening of a kernel file may have another reason: the runtime's at its start, or the script's. */
+/* A compiled Python module, but not one of the system's software. */
+static bool is_compiled_module(const char *path) {
+  size_t length = strlen(path);
+  return length > 4 && memcmp(path + length - 4, ".pyc", 4) == 0 && strncmp(path, "/usr/", 5) != 0;
+}
+
+/*
+ * Each opening of a kernel file may have another reason: the runtime's at its start, or the script's. The same holds
+ * for a compiled module: Python's importer opens it, or somebody who wants its bytes.
+ */
 static void repeat_opening(const struct task *task, struct node *node) {
-  if (!is_kernel_file(node->path)) return;
+  if (!is_kernel_file(node->path) && !is_compiled_module(node->path)) return;
   if (node->lister != task->process->serial) node->openings = 0;
   node->lister = task->process->serial;
   if (node->openings++ < MOST_OPENINGS) node->reported &= (uint16_t)~REPORTED_READ;

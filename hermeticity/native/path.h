@@ -41,11 +41,11 @@ struct node {
   /* The inode, and the ctime in microseconds, of the file when it was last reported as read. */
   uint64_t stamp[2];
   uint32_t hash, generation, length;
-  /* The last process that was reported to list the folder, or to open the kernel file: the reason depends on the program. */
+  /* The last process that was reported to list the folder, or to open the kernel file or compiled module: the reason depends on the program. */
   uint32_t lister;
   /* The process that opened the folder just after a look at the folder itself. */
   uint32_t prober;
-  /* How often that process was reported to open the kernel file. */
+  /* How often that process was reported to open it. */
   uint16_t openings;
   uint16_t reported;
   uint8_t type;

@@ -1,6 +1,7 @@
 // The read set: the paths that a run depends on beyond its declared inputs, with what the action was shown there.
 // A result depends on them as on its inputs, so a later lookup compares all of them.
 import { parseRelPath } from '../../core/path.ts';
+import { CompiledModules } from '../lenses/compiled-modules.ts';
 import { type AbsPath, inside, isAtOrBelow, isBelow } from '../system/absolute-path.ts';
 import type { FileStamp, PathAccess } from '../trace/access.ts';
 import type { EntryType, FolderNames } from '../trace/folder-names.ts';
@@ -23,7 +24,7 @@ export interface ReadSetEntry {
   readonly was: 'there' | 'absent' | undefined;
   /** The different listings of the folder. */
   readonly listings: readonly ListedNames[];
-  /** The lens that all its listers have (../lenses/lenses.ts). */
+  /** The lens that all its listers have (../lenses/lenses.ts), or that a compiled module has (../lenses/file-lenses.ts). */
   readonly lens: string;
   /** The files that were opened: more than one if somebody changed or replaced the file. */
   readonly stamps: readonly FileStamp[];
@@ -61,15 +62,18 @@ const ESBUILD = 'esbuild-1';
 export class ReadSet {
   readonly #state: VerdictState;
   readonly #found = new Map<AbsPath, Found>();
+  readonly #compiled: CompiledModules;
   #created: ReadonlySet<AbsPath> | undefined;
 
   constructor(state: VerdictState) {
     this.#state = state;
+    this.#compiled = new CompiledModules(state.report, state.listers);
   }
 
   note(access: PathAccess): void {
     const { kind, path, byProgram, names, stamp, again = false } = access;
     const found = this.#found.get(path) ?? this.#first(path, kind);
+    if (isBelow(path, this.#state.declared.workspace)) this.#compiled.note(access);
     if (kind === 'list') {
       this.#state.listers.note(access);
       const known = found.listings.get(names);
@@ -124,7 +128,8 @@ export class ReadSet {
       /* The name of a temporary file that the action made differs in every run. */
       if (changed && found.was === 'absent' && declared.isInTemporary(path)) return [];
       const searchedFrom = found.was === undefined ? [declared.workspace] : searches.basesOf(path);
-      const lens = listings.size > 0 ? this.#state.listers.lensFor(path) : '';
+      const lens =
+        listings.size > 0 ? this.#state.listers.lensFor(path) : (this.#compiled.lensFor(path) ?? '');
       return [{ path, ...found, listings: [...listings.values()], lens, changed, searchedFrom }];
     });
   }

@@ -76,6 +76,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'limits.ts',
     'terminal  local-store  remote',
     'remote/grpc  files  login',
+    'lenses',
     'action  tools',
     'inputs  process',
     'config  outputs  path-sets',

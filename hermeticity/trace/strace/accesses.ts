@@ -208,7 +208,7 @@ export class StraceAccesses {
     else {
       // Without O_TRUNC the old content stays, so the result depends on it even if the command does not read
       // it.
-      if (isKernelFile(place.path)) this.#seen.forgetReading(place.path);
+      if (isKernelFile(place.path) || isCompiledModule(place.path)) this.#seen.forgetReading(place.path);
       if (!empties) this.#reportOnce(process, 'read', place);
       if (writes || empties) this.#reportOnce(process, 'write', place);
     }
@@ -461,6 +461,11 @@ function toAbsPath(path: BytePath): AbsPath {
  * Describes the machine: not what most programs read of themselves, such as /proc/self/maps. Each opening may
  * have another reason: the runtime's at its start, or the script's.
  */
+/** Python's importer opens it, or somebody who wants its bytes. Not the system's own modules. */
+function isCompiledModule(path: BytePath): boolean {
+  return path.endsWith('.pyc') && !path.startsWith('/usr/');
+}
+
 function isKernelFile(path: BytePath): boolean {
   return /^\/sys\/|^\/proc\/(?!self\/)|^\/proc\/self\/(?:cgroup|mountinfo)$/.test(path);
 }

@@ -316,6 +316,16 @@ const catalogue = {
     hint: 'Run `assay db migrate` with the newest Assay of the fleet, before its servers start.',
     status: 503,
   },
+  ASSAY_FLEET_MISMATCH: {
+    summary: 'The database and the prefix of the bucket belong to different fleets.',
+    hint: 'Give the server the --index and the --blobs that belong together, or an empty database and an empty prefix. If this database shall own the objects of the prefix, run `assay db adopt`.',
+    status: 503,
+  },
+  ASSAY_FLEET_NOT_OWNER: {
+    summary: 'Another database owns the objects of this prefix, so this one deletes none of them.',
+    hint: 'See Ownership in docs/FLEET.md. If this database shall own the objects, run `assay db adopt`.',
+    status: 503,
+  },
   ASSAY_BUCKET_AWAY: {
     summary: 'The server cannot reach its bucket, or the bucket refused a request.',
     hint: 'Nothing to do in a build: this is a miss. On the server, see /readyz and the log of the object store.',

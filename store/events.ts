@@ -52,10 +52,21 @@ export type StoreEvent =
   | { readonly type: 'clock-differs'; readonly behindMs: number }
   /** Files that dead processes left in staging were removed. */
   | { readonly type: 'swept'; readonly files: number; readonly bytes: number }
+  /** The database of this node must not delete objects of its bucket: why, and what to do. Repeated each hour. */
+  | { readonly type: 'not-owner'; readonly detail: string }
+  /** It may again. */
+  | { readonly type: 'owner' }
+  /** So many of the objects have no row that none of them is deleted: something else is wrong. */
+  | {
+      readonly type: 'too-many-orphans';
+      readonly orphans: number;
+      readonly listed: number;
+      readonly detail: string;
+    }
   /**
    * What the janitor of a fleet has removed in one round. Entries as in `evicted`, and objects of the bucket:
    * `condemned`: of uploads that nobody continues. `deleted`: those that were condemned long enough. `orphans`:
-   * deleted, no row named them.
+   * condemned, because no row names them.
    */
   | {
       readonly type: 'cleaned';

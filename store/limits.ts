@@ -179,6 +179,13 @@ export const STORE = {
   idleObjectMs: 15 * MINUTE,
   /** A listed object of this age that no row names is an orphan. */
   orphanMs: 24 * 60 * MINUTE,
+  /** A pass over the bucket that finds more orphans than this, and than this share of its objects, deletes none. */
+  maxOrphans: 1000,
+  maxOrphanShare: 0.1,
+  /** Pages of the bucket's listing in which the first node of a fleet looks for objects of Assay. */
+  identifyPages: 100,
+  /** An alarm is logged again after so many rounds. */
+  alarmRounds: 60,
   /** How often a node looks for work of the janitor, and for how many rows at once. */
   janitorMs: 1 * MINUTE,
   janitorRows: 1000,

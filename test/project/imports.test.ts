@@ -39,6 +39,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'layers  memory',
     'fleet/aws',
     'fleet/s3  fleet/index',
+    'fleet/ownership',
     'fleet/janitor',
     'fleet',
     'disk/fs',

@@ -6,6 +6,7 @@
 //      │ refused, or no confirmation for idleObjectMs                 │
 //      └──────────────────────────> CONDEMNED <───────────────────────┘
 //                                       │ condemnedMs later: deleted from the bucket, then the row
+//   ORPHAN: found in the bucket without a row; condemned at the end of the janitor's listing (janitor/orphans.ts)
 //
 // A node confirms the objects that it is uploading, so that no janitor takes them for those of a dead node.
 import type { Database, Statement } from './database.ts';
@@ -14,6 +15,7 @@ export const UPLOADING = 0;
 export const PART = 1;
 export const STORED = 2;
 export const CONDEMNED = 3;
+export const ORPHAN = 4;
 
 const BEGIN: Statement = {
   name: 'object begin',
@@ -36,16 +38,18 @@ const CONFIRM: Statement = {
 
 export class ObjectRows {
   readonly #database: Database;
+  readonly #newName: () => string;
   /** Those that this node is uploading. */
   readonly #uploading = new Set<string>();
 
-  constructor(database: Database) {
+  constructor(database: Database, newName: () => string) {
     this.#database = database;
+    this.#newName = newName;
   }
 
   /** Runs `upload` with a new name. If it fails, the object is condemned. */
   async whileUploading<T>(upload: (name: string) => Promise<T>): Promise<T> {
-    const name = crypto.randomUUID();
+    const name = this.#newName();
     await this.#database.query(BEGIN, [name]);
     this.#uploading.add(name);
     try {

@@ -141,8 +141,29 @@ CREATE TABLE assay.suspect (
 );
 `;
 
+/**
+ * `fleet`: which fleet the tables belong to, and whether they may delete its objects (ownership/). `listed_to` and
+ * `listed`: how far the janitor has come in the bucket's listing. `orphans`: how many it did not dare to delete.
+ */
+const FOURTH = `
+CREATE TABLE assay.fleet (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  fleet uuid NOT NULL,
+  epoch uuid NOT NULL,
+  rounds bigint NOT NULL,
+  marks uuid[] NOT NULL,
+  database text NOT NULL,
+  superseded uuid[] NOT NULL,
+  alarm text,
+  is_final boolean NOT NULL DEFAULT false,
+  orphans bigint,
+  listed_to text COLLATE "C",
+  listed bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 10);
+`;
+
 /** Each brings the tables to the version of its place in this list, counted from 1. */
-const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD];
+const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH];
 
 /** The version that this Assay needs. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

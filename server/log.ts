@@ -20,6 +20,8 @@ const WARNINGS: ReadonlySet<StoreEvent['type']> = new Set([
   'janitor-lost',
   'credentials-not-renewed',
   'clock-differs',
+  'not-owner',
+  'too-many-orphans',
 ]);
 
 /** Writes are synchronous, so the last line before a crash is not lost. */

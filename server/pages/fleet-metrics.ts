@@ -6,7 +6,7 @@ import type { OnPartAnswer } from '../../store/open-fleet.ts';
 import { CounterCells } from './counter-cells.ts';
 import { Durations } from './durations.ts';
 
-type WatchedFleet = Pick<FleetEngine, 'readCounts' | 'isAway'> & {
+type WatchedFleet = Pick<FleetEngine, 'readCounts' | 'isAway' | 'ownership'> & {
   readonly janitor: Pick<FleetEngine['janitor'], 'usage' | 'maxBytes'>;
 };
 
@@ -67,7 +67,7 @@ export class FleetMetrics {
   }
 
   /** Each scrape reads these numbers. It asks neither PostgreSQL nor the bucket. */
-  watch({ readCounts, janitor, isAway }: WatchedFleet): void {
+  watch({ readCounts, janitor, isAway, ownership }: WatchedFleet): void {
     const registers = [this.#registry];
     const tier = new Counter({
       name: 'assay_tier_reads_total',
@@ -106,6 +106,16 @@ export class FleetMetrics {
       'assay_fleet_condemned_objects',
       'Objects of the fleet that are still to be deleted.',
       () => janitor.usage?.condemned,
+    );
+    this.#gauge(
+      'assay_fleet_owner',
+      '1 if the database may delete objects of the bucket, 0 while an alarm forbids it.',
+      () => (ownership.isOwner === undefined ? undefined : Number(ownership.isOwner)),
+    );
+    this.#gauge(
+      'assay_fleet_waiting_orphans',
+      'Objects without a row that are too many to be deleted without an operator.',
+      () => ownership.waitingOrphans,
     );
     this.#gauge(
       'assay_fleet_uploads',

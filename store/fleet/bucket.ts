@@ -7,11 +7,13 @@
 //    (lost-objects.ts). It is put once: a bucket that has lost it gets no other.
 // B3 The canary becomes the canary in the statement that removes its row among the objects. Until then it is an upload
 //    like any other: that of a node that died, or was second, is condemned (object-rows.ts).
+// B4 Nothing is put before `identify` has found out that the bucket and the database belong together (ownership/).
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
 import type { Database, Statement } from './index/database.ts';
 import { type ObjectRows, UPLOADING } from './index/object-rows.ts';
 import type { Objects } from './objects.ts';
+import { isMismatch } from './ownership/ownership.ts';
 import { BucketRefusal } from './s3/refusals.ts';
 
 const READ_CANARY: Statement = { name: 'canary read', text: 'SELECT name FROM assay.canary' };
@@ -29,31 +31,43 @@ export class Bucket {
   readonly objects: Objects;
   readonly #database: Database;
   readonly #objectRows: ObjectRows;
+  readonly #identify: () => Promise<void>;
   #canary: string | undefined;
   #isAway = false;
   #probe: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   /**
-   * Opens also while the bucket or PostgreSQL is away: then the canary is found, or put, later. Throws BucketRefusal if
-   * the key may not put it.
+   * Opens also while the bucket or PostgreSQL is away: then the canary is found, or put, later. Throws if they do not
+   * belong together, and a BucketRefusal if the key may not put it.
    */
-  static async open(objects: Objects, database: Database, objectRows: ObjectRows): Promise<Bucket> {
-    const bucket = new Bucket(objects, database, objectRows);
+  static async open(
+    objects: Objects,
+    database: Database,
+    objectRows: ObjectRows,
+    identify: () => Promise<void>,
+  ): Promise<Bucket> {
+    const bucket = new Bucket(objects, database, objectRows, identify);
     await bucket
       .attempt(() => bucket.#findCanary())
       .catch((error: unknown) => {
-        if (!(error instanceof BucketRefusal)) return;
+        if (!(error instanceof BucketRefusal) && !isMismatch(error)) return;
         bucket.#stopProbing();
         throw error;
       });
     return bucket;
   }
 
-  private constructor(objects: Objects, database: Database, objectRows: ObjectRows) {
+  private constructor(
+    objects: Objects,
+    database: Database,
+    objectRows: ObjectRows,
+    identify: () => Promise<void>,
+  ) {
     this.objects = objects;
     this.#database = database;
     this.#objectRows = objectRows;
+    this.#identify = identify;
   }
 
   get isAway(): boolean {
@@ -115,6 +129,7 @@ export class Bucket {
 
   async #findCanary(): Promise<string> {
     for (; this.#canary === undefined; ) {
+      await this.#identify();
       const [row] = await this.#database.query<{ name: string }>(READ_CANARY);
       this.#canary = row?.name;
       if (!row) await this.#putCanary();

@@ -17,6 +17,7 @@ import { Janitor } from './janitor/janitor.ts';
 import { FleetLabels } from './labels.ts';
 import { LostObjects } from './lost-objects.ts';
 import type { Objects } from './objects.ts';
+import { Ownership } from './ownership/ownership.ts';
 import { Presence } from './presence.ts';
 import { FleetResults } from './results.ts';
 import { type CopyLimits, type ReadCounts, SharedReads, type Tier } from './shared-reads.ts';
@@ -51,6 +52,7 @@ export interface FleetEngine extends Engine {
   readonly clock: LogicalClock;
   readonly janitor: Janitor;
   readonly election: Election;
+  readonly ownership: Pick<Ownership, 'isOwner' | 'waitingOrphans'>;
   readonly readCounts: ReadCounts;
   inspect(): Promise<Inspection>;
   /** Resolves when every object that was found missing until now has been asked for again. */
@@ -65,8 +67,7 @@ export interface FleetEngine extends Engine {
 
 /**
  * Opens also while PostgreSQL or the bucket is away. Throws ASSAY_INDEX_VERSION if the tables are not those of this
- * version, or a
- * BucketRefusal if the key may not write.
+ * version, ASSAY_FLEET_MISMATCH if the bucket belongs to another fleet, or a BucketRefusal if the key may not write.
  */
 export async function openFleetEngine(options: FleetEngineOptions): Promise<FleetEngine> {
   const { objects, onEvent, now = () => performance.now(), maxBytes = Number.POSITIVE_INFINITY } = options;
@@ -90,18 +91,22 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     },
   });
   clock.start(database);
-  const objectRows = new ObjectRows(database);
-  const bucket = await Bucket.open(objects, database, objectRows).catch(async (error: unknown) => {
-    await clock.stop();
-    await database.close();
-    throw error;
-  });
+  const ownership = new Ownership({ database, objects, onEvent });
+  const objectRows = new ObjectRows(database, () => ownership.newName());
+  const bucket = await Bucket.open(objects, database, objectRows, () => ownership.identify()).catch(
+    async (error: unknown) => {
+      await clock.stop();
+      await database.close();
+      throw error;
+    },
+  );
   const memoMs = () => Math.min(options.memoMs ?? STORE.presenceMemoMs, FRESH_TICKS * clock.tickMs);
   const presence = new Presence(database, now, memoMs);
   const tenants = new TenantNumbers(database);
   forgetting.push(
     () => presence.forget(),
     () => tenants.forget(),
+    () => ownership.forget(),
   );
   const lost = new LostObjects(
     bucket,
@@ -131,7 +136,17 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     onEvent,
   });
   const election = new Election({ database, now, idleMs: options.electionIdleMs, onEvent });
-  const janitor = new Janitor({ database, bucket, clock, objectRows, election, wrong, maxBytes, onEvent });
+  const janitor = new Janitor({
+    database,
+    bucket,
+    clock,
+    objectRows,
+    election,
+    ownership,
+    wrong,
+    maxBytes,
+    onEvent,
+  });
   const uploads = new FleetUploads({
     rows: new UploadRows(database),
     bucket,
@@ -154,6 +169,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     clock,
     janitor,
     election,
+    ownership,
     readCounts: reads.counts,
     async inspect() {
       const { FleetInspection } = await import('./inspection.ts');

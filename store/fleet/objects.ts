@@ -1,7 +1,7 @@
 // The bucket as the fleet engine sees it: objects with unique names, and nothing else of S3.
 //
 // A name is used once, ever: a late or repeated DELETE can then hit only an object that was condemned before,
-// and nothing depends on conditional PUTs.
+// and nothing depends on conditional PUTs. Only ownership/fleet-object.ts is overwritten, and says why it may be.
 import type { Hash } from '../../core/digest.ts';
 
 /** An object in a listing. The bucket is part of another system: ages come from its own clock. */
@@ -52,7 +52,7 @@ export interface Objects {
   delete(names: readonly string[]): Promise<void>;
   /** A page of objects in the order of their names, for the janitor's slow listing. */
   list(after: string | undefined): Promise<ObjectsPage>;
-  /** Aborts unfinished multipart uploads that began longer ago than that, and returns how many. */
-  abortUploads(olderThanMs: number): Promise<number>;
+  /** Aborts unfinished multipart uploads of such names that began longer ago than that, and returns how many. */
+  abortUploads(olderThanMs: number, isOwn: (name: string) => boolean): Promise<number>;
   close(): Promise<void>;
 }

@@ -91,6 +91,7 @@ function filledMetrics(): Metrics {
     readCounts: { tierHits: 1, tierMisses: 1, joined: 1 },
     janitor: { usage: { bytes: 1, condemned: 1, uploads: 1 }, maxBytes: 2 },
     isAway: () => ({ index: true, blobs: false }),
+    ownership: { isOwner: false, waitingOrphans: 2000 },
   });
   return metrics;
 }

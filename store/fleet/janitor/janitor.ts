@@ -9,6 +9,7 @@
 // R2 The tasks of a round run beside one another. A task that is still running is not started again: the next round goes
 //    on without it.
 // R3 What was removed is reported once, in one event of a round.
+// R4 Only a round that has claimed the right to delete objects deletes some (ownership/ownership.ts).
 import { messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import { STORE } from '../../limits.ts';
@@ -16,11 +17,13 @@ import type { Bucket } from '../bucket.ts';
 import type { Database, Statement } from '../index/database.ts';
 import type { LogicalClock } from '../index/logical-clock.ts';
 import { CONDEMNED, type ObjectRows } from '../index/object-rows.ts';
+import type { Ownership } from '../ownership/ownership.ts';
 import type { WrongObjects } from '../wrong-objects.ts';
 import { condemnAbandoned } from './abandoned.ts';
 import { Deletions } from './deletions.ts';
 import type { Election, Mandate } from './election.ts';
 import { type EvictedEntries, FleetEviction } from './eviction.ts';
+import { Orphans } from './orphans.ts';
 
 const COUNT: Statement = {
   name: 'janitor count',
@@ -35,6 +38,7 @@ export interface JanitorOptions {
   readonly clock: LogicalClock;
   readonly objectRows: ObjectRows;
   readonly election: Election;
+  readonly ownership: Ownership;
   readonly wrong: WrongObjects;
   /** The bytes that the fleet may hold. */
   readonly maxBytes: number;
@@ -64,6 +68,7 @@ const NOTHING: Removed = { results: 0, blobs: 0, bytes: 0, condemned: 0, deleted
 export class Janitor {
   readonly #options: JanitorOptions;
   readonly #deletions: Deletions;
+  readonly #orphans: Orphans;
   readonly #timer: NodeJS.Timeout;
   /** By the name of the task. */
   readonly #running = new Map<string, Promise<void>>();
@@ -74,6 +79,7 @@ export class Janitor {
   constructor(options: JanitorOptions) {
     this.#options = options;
     this.#deletions = new Deletions(options.bucket, options.clock);
+    this.#orphans = new Orphans(options.bucket, options.onEvent);
     this.#timer = setInterval(() => void this.run().catch(() => {}), STORE.janitorMs);
     this.#timer.unref();
   }
@@ -94,7 +100,7 @@ export class Janitor {
 
   /** One round. Throws the first failure of one of its tasks, after all of them have ended. */
   async run(): Promise<void> {
-    const { objectRows, bucket, wrong, election } = this.#options;
+    const { objectRows, bucket, wrong, election, ownership } = this.#options;
     const own = [
       this.#start('confirm', () => objectRows.confirm()),
       this.#start('count', () => this.#count()),
@@ -102,7 +108,9 @@ export class Janitor {
         if (!bucket.isAway) await wrong.judge();
       }),
     ];
-    const elected = election.mandate().then((mandate) => mandate && Promise.all(this.#startElected(mandate)));
+    const elected = election
+      .mandate()
+      .then((mandate) => (mandate ? this.#runElected(mandate) : this.#start('look', () => ownership.look())));
     const ended = await Promise.allSettled([...own, elected]);
     this.#report();
     const failure = ended.find((one) => one.status === 'rejected');
@@ -111,24 +119,34 @@ export class Janitor {
     throw failure.reason;
   }
 
-  /** Before it, a gate may refuse the whole round; before each deletion of objects, that of deletions.ts. */
-  #startElected(mandate: Mandate): Promise<void>[] {
+  async #runElected(mandate: Mandate): Promise<void> {
     const { clock } = this.#options;
-    return [
+    await Promise.all([
       this.#start('evict', () => this.#evict(mandate)),
       this.#start('condemn', async () => {
         this.#add({ condemned: await condemnAbandoned(mandate, clock) });
       }),
+      this.#delete(mandate),
+    ]);
+  }
+
+  /** Each round claims the right to delete, also while a deletion of an earlier round is still running (R4). */
+  async #delete(mandate: Mandate): Promise<void> {
+    const { bucket, ownership } = this.#options;
+    if (bucket.isAway) return;
+    const right = await bucket.attempt(() => ownership.claim(mandate));
+    if (!right) return;
+    await Promise.all([
       this.#start('delete', () =>
-        this.#deletions.deleteCondemned(mandate, (deleted) => {
+        this.#deletions.deleteCondemned(mandate, right, (deleted) => {
           this.#add({ deleted });
           return !this.#isClosed;
         }),
       ),
       this.#start('list', async () => {
-        this.#add({ orphans: await this.#deletions.deleteOrphans(mandate) });
+        this.#add({ orphans: await this.#orphans.look(mandate, right) });
       }),
-    ];
+    ]);
   }
 
   /** Resolves at once if the task of an earlier round is still running (R2). */

@@ -3,7 +3,8 @@
 // A request is repeated after a connection that failed, a 5xx or a 429, or if the server got other bytes than were
 // sent, and if its body can be sent again: no body,
 // bytes in memory, or content of which nothing was read. It is not repeated after a silence: waiting again would
-// double it. Every request here may be executed twice, because names of objects are never used twice.
+// double it. Every request here may be executed twice, because names of objects are never used twice; the one object that is
+// overwritten expects it (ownership/ownership.ts).
 import { createHash, type Hash as Hasher } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';

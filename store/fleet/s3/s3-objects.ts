@@ -136,7 +136,7 @@ class S3Objects implements S3Bucket {
     return { objects, after: isTruncated === 'true' ? objects.at(-1)?.name : undefined };
   }
 
-  async abortUploads(olderThanMs: number): Promise<number> {
+  async abortUploads(olderThanMs: number, isOwn: (name: string) => boolean): Promise<number> {
     const { prefix } = this.#requests;
     let aborted = 0;
     let marker: Readonly<Record<string, string>> | undefined = {};
@@ -148,8 +148,10 @@ class S3Objects implements S3Bucket {
       for (const entry of elements(xml, 'Upload')) {
         const key = elementText(entry, 'Key') ?? '';
         const uploadId = elementText(entry, 'UploadId') ?? '';
+        const name = key.slice(prefix.length);
         if (!key.startsWith(prefix) || !(ageOf(entry, 'Initiated', time) > olderThanMs)) continue;
-        await abortUpload(this.#requests, key.slice(prefix.length), uploadId);
+        if (!isOwn(name)) continue;
+        await abortUpload(this.#requests, name, uploadId);
         aborted++;
       }
       marker = nextUploads(xml);

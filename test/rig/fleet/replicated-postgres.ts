@@ -44,6 +44,11 @@ export class ReplicatedPostgres {
     this.#clients.target = { host: '127.0.0.1', port: this.#standby.port };
   }
 
+  /** Moves the logical clock of the standby that has taken the place of the primary. */
+  async advance(ticks: number): Promise<void> {
+    await this.#standby.query(`UPDATE assay.clock SET tick = tick + ${ticks}`);
+  }
+
   async stop(): Promise<void> {
     await this.#primary.stop();
     await this.#standby.stop();

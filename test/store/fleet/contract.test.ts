@@ -13,6 +13,8 @@ import { describeUploads } from '../contract-uploads.ts';
 import { createDatabase, type TestDatabase } from './index-database.ts';
 
 let database: TestDatabase;
+/** A fleet of its own for each store: empty tables do not fit a prefix that is in use. */
+let prefixes = 0;
 beforeAll(async () => {
   database = await createDatabase();
 });
@@ -25,7 +27,9 @@ const backend: Backend = {
     await database.clear();
     const engine = await openFleetEngine({
       index: database.url,
-      objects: await openS3Objects(readS3Settings(environment.ASSAY_BLOBS, { ...environment })),
+      objects: await openS3Objects(
+        readS3Settings(`${environment.ASSAY_BLOBS}/${prefixes++}`, { ...environment }),
+      ),
       onEvent,
       // The tests remove blobs behind the back of the node that has just stored them.
       memoMs: 0,

@@ -11,6 +11,7 @@ import {
   RESULT_LEASE_TICKS,
 } from '../../../store/fleet/index/logical-clock.ts';
 import { FleetEviction } from '../../../store/fleet/janitor/eviction.ts';
+import { FLEET_OBJECT } from '../../../store/fleet/ownership/fleet-object.ts';
 import { STORE } from '../../../store/limits.ts';
 import { addLayers } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
@@ -99,6 +100,7 @@ describe('two nodes', () => {
     const put = objects.put.bind(objects);
     objects.put = async (name, content) => {
       await put(name, content);
+      if (name === FLEET_OBJECT) return;
       if (objects.puts === 2) both.resolve();
       await both.promise;
     };
@@ -825,6 +827,9 @@ describe('the janitor', () => {
     objects.agesMs.set(young, STORE.orphanMs - 1);
     for (let page = 0; page < 4; page++) await one.engine.janitor.run();
     expect(events).toEqual([cleaned({ orphans: 1 })]);
+    expect(objects.deleted).toEqual([]);
+    await database.advance(ticksFor(one, STORE.condemnedMs));
+    await one.engine.janitor.run();
     expect(objects.deleted).toEqual([orphan]);
   });
 

@@ -14,6 +14,7 @@ const CLEAR = [
   'label',
   'upload',
   'history',
+  'fleet',
   'suspect',
 ]
   .map((name) => `DELETE FROM assay.${name};`)

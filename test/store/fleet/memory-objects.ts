@@ -1,17 +1,27 @@
 // A bucket in memory, for tests of the index. Its faults can be set.
 import { AssayError } from '../../../core/errors.ts';
 import type { Objects, ObjectsPage } from '../../../store/fleet/objects.ts';
+import { FLEET_OBJECT } from '../../../store/fleet/ownership/fleet-object.ts';
 
 export class MemoryObjects implements Objects {
   readonly kept = new Map<string, Buffer>();
+  /** The one object that is overwritten. It is not listed, and its requests are not counted. */
+  fleet: Buffer | undefined;
   /** Each object's age in a listing. */
   readonly agesMs = new Map<string, number>();
   readonly deleted: string[] = [];
   gets = 0;
   puts = 0;
   isAway = false;
+  /** Of a listing. */
+  pageSize = 2;
 
   async put(name: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> {
+    if (name === FLEET_OBJECT && content instanceof Uint8Array) {
+      this.#refuseIfAway();
+      this.fleet = Buffer.from(content);
+      return;
+    }
     this.puts++;
     this.#refuseIfAway();
     if (this.kept.has(name)) throw new Error(`the name ${name} is used twice`);
@@ -23,9 +33,9 @@ export class MemoryObjects implements Objects {
   }
 
   async get(name: string, offset: number, length: number): Promise<AsyncIterable<Buffer> | undefined> {
-    this.gets++;
+    if (name !== FLEET_OBJECT) this.gets++;
     this.#refuseIfAway();
-    const bytes = this.kept.get(name);
+    const bytes = name === FLEET_OBJECT ? this.fleet : this.kept.get(name);
     return bytes && piecesOf(Buffer.from(bytes.subarray(offset, offset + length)));
   }
 
@@ -43,7 +53,7 @@ export class MemoryObjects implements Objects {
   async list(after: string | undefined): Promise<ObjectsPage> {
     this.#refuseIfAway();
     const names = [...this.kept.keys()].sort().filter((name) => after === undefined || name > after);
-    const page = names.slice(0, 2);
+    const page = names.slice(0, this.pageSize);
     return {
       objects: page.map((name) => ({
         name,

@@ -29,9 +29,9 @@ test('a server starts after `assay db migrate`, says which part is away, and ser
 
   expect(await migrate(env)).toMatchObject({
     code: 0,
-    stdout: 'The tables have version 3 now (before: 0).\n',
+    stdout: 'The tables have version 4 now (before: 0).\n',
   });
-  expect(await migrate(env)).toMatchObject({ code: 0, stdout: 'The tables have version 3 already.\n' });
+  expect(await migrate(env)).toMatchObject({ code: 0, stdout: 'The tables have version 4 already.\n' });
 
   const one = new Serve(['--port', '0', '--tier', join(folder(), 'tier'), '--tier-size', '1GB'], env);
   const two = new Serve(['--port', '0'], env);

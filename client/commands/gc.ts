@@ -39,7 +39,8 @@ export const gcCommand: CommandModule = {
     text: [
       'Removes the least recently used results of a store, and blobs that no result names, until the store is',
       'within its limit. Abandoned uploads are removed too. What was used within the lease stays, even above',
-      'the limit. A full store does this by itself. A server can run on the store meanwhile.',
+      'the limit. A full store does this by itself. A server can run on the store meanwhile. Its --quota and',
+      '--floor do not count here.',
     ].join('\n'),
     flags,
     environment: {

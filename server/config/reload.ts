@@ -28,12 +28,20 @@ export function reloader({ settings, configFile, read, access, log }: Reload): (
       access?.prepare(next)();
       log.level = next.logLevel;
       log.info('reloaded the configuration');
+      const uncounted = placesOf(next).filter((place) => !placesOf(settings).includes(place));
+      if (uncounted.length > 0)
+        log.warn({ namespaces: uncounted }, 'these pull requests count for no quota before a restart');
     } catch (error) {
       const { code, detail } =
         error instanceof AssayError ? error : new AssayError('ASSAY_INTERNAL', messageOf(error));
       log.error({ code, why: detail }, 'refused the new configuration; the server keeps the old one');
     }
   };
+}
+
+/** Where pull requests write that have no quota of their own. */
+function placesOf({ accounts }: Settings): readonly string[] {
+  return accounts.find(({ name }) => name === PULL_REQUESTS_ACCOUNT)?.namespaces ?? [];
 }
 
 /** What a running server cannot change, by the names of the fields. */

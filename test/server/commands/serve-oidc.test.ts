@@ -109,6 +109,7 @@ test('a token stays valid when the server starts again, and a rule counts from S
   configure({ id: 75, owner: 65, namespace: 'acme/other' });
   second.child.kill('SIGHUP');
   await second.said('reloaded the configuration');
+  await second.said('count for no quota before a restart');
   await login(url, { ...MAIN, repository_id: '75' });
   await expect(login(url, MAIN)).rejects.toThrow('no rule of this server applies');
   configure({ id: 75, owner: 65, namespace: 'acme/pr' });

@@ -3,7 +3,13 @@
 import { tenantIn } from '../../core/namespace.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type { History } from '../history.ts';
-import { limitedBlobs, limitedHistory, limitedRecords, limitedUploads } from '../layers/limit.ts';
+import {
+  limitedBlobs,
+  limitedHistory,
+  limitedLabels,
+  limitedRecords,
+  limitedUploads,
+} from '../layers/limit.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Inspection, LabelRecords, ResultRecords, Uploads } from '../store.ts';
 import { type AccountSettings, Accounts } from './accounts/accounts.ts';
@@ -18,7 +24,7 @@ import type { Clock } from './fs/uptime.ts';
 import { Health } from './health.ts';
 import { DiskHistory } from './index/history.ts';
 import { Index } from './index/index.ts';
-import { DiskLabels } from './index/labels.ts';
+import { DiskLabels, labelBytes } from './index/labels.ts';
 import { Leases } from './index/leases.ts';
 import { LogicalClock } from './index/logical-clock.ts';
 import { DiskResults } from './index/results.ts';
@@ -108,6 +114,9 @@ export async function openDiskEngine(
   const uploads = new DiskUploads(layout, uploadRecords, blobs, sweeper);
   const health = new Health(layout, index);
   const records = limitedRecords(new DiskResults(index, leases, onEvent, holdings), limitsIn);
+  const labels = new DiskLabels(index.tables, (address, bytes) =>
+    index.listener?.labelChanged(address, bytes),
+  );
   const history = limitedHistory(new DiskHistory(index.tables), space);
   const watched = (parts: DiskTenantParts): DiskTenantParts => ({
     blobs: { ...parts.blobs, put: health.watched(parts.blobs.put) },
@@ -124,7 +133,7 @@ export async function openDiskEngine(
         uploads: limitedUploads(uploads.ofTenant(name, holder), limits),
       });
     },
-    labels: new DiskLabels(index.tables),
+    labels: limitedLabels(labels, limitsIn, labelBytes),
     history: { ...history, put: health.watched(history.put) },
     async inspect() {
       const { DiskInspection } = await import('./inspection.ts');

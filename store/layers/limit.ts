@@ -6,7 +6,7 @@ import { AssayError } from '../../core/errors.ts';
 import type { History } from '../history.ts';
 import { STORE } from '../limits.ts';
 import type { RawBlobs } from '../raw.ts';
-import type { Content, ResultRecords, Uploads } from '../store.ts';
+import type { Content, LabelAddress, LabelRecords, ResultRecords, Uploads } from '../store.ts';
 import { CountedContent, type CountedSize } from './counted-content.ts';
 
 const OUT_OF_SPACE: ReadonlySet<AssayError['code']> = new Set([
@@ -68,6 +68,24 @@ export function limitedRecords(
       ),
     after: (position) => records.after(position),
     remove: (address, seen) => records.remove(address, seen),
+  };
+}
+
+/** A label is small, and costs a row for each of its parts. */
+export function limitedLabels(
+  labels: LabelRecords,
+  limitsIn: (namespace: string) => SpaceLimit,
+  bytesOf: (address: LabelAddress) => number,
+): LabelRecords {
+  return {
+    get: (address) => labels.get(address),
+    withPrefix: (namespace, prefix) => labels.withPrefix(namespace, prefix),
+    namespaces: () => labels.namespaces(),
+    put: (address, key, replacing) =>
+      limitsIn(address.namespace).withReserved(replacing ? 0 : bytesOf(address), () =>
+        labels.put(address, key, replacing),
+      ),
+    remove: (address, key) => labels.remove(address, key),
   };
 }
 

@@ -5,11 +5,15 @@
 // change of an entry that it has passed changes its sums too. The count also repairs A1: it adds the holder of
 // each result to the blobs that the result names.
 import type { Digest } from '../../../core/digest.ts';
+import type { LabelAddress } from '../../store.ts';
 import type { HoldingsListener, Index } from '../index/index.ts';
+import { labelBytes } from '../index/labels.ts';
 import {
   belongsTo,
   decodePresence,
   decodeResult,
+  labelAddressOf,
+  labelKeyOf,
   type Presence,
   resultAddressIn,
   type Tenants,
@@ -105,6 +109,11 @@ export class Holdings implements HoldingsListener, Holders {
     for (const account of this.holderOf(key).accounts) this.#add(account, bytes, 'results', key);
   }
 
+  labelChanged(address: LabelAddress, bytes: number): void {
+    const { accounts } = this.accounts.holderOf(address.namespace);
+    for (const account of accounts) this.#add(account, bytes, 'labels', labelKeyOf(address));
+  }
+
   /** Of a result with that key. */
   holderOf(resultKey: Buffer): Holder {
     const address = resultAddressIn(resultKey);
@@ -122,6 +131,7 @@ export class Holdings implements HoldingsListener, Holders {
     if (this.accounts.isEmpty) return;
     const sums = new Map<Account, number>();
     try {
+      await this.#eachPage('labels', sums, pause, async (rows) => this.#countLabels(rows, sums));
       await this.#eachPage('results', sums, pause, (rows) => this.#countResults(rows, sums));
       await this.#eachPage('presence', sums, pause, async (rows) => countBlobs(rows, sums, this));
       for (const account of this.accounts.all) account.bytes = sums.get(account) ?? 0;
@@ -153,6 +163,12 @@ export class Holdings implements HoldingsListener, Holders {
     }
   }
 
+  #countLabels(rows: readonly Row[], sums: Map<Account, number>): void {
+    for (const address of rows.flatMap(({ key }) => labelAddressOf(key) ?? []))
+      for (const account of this.accounts.holderOf(address.namespace).accounts)
+        addTo(sums, account, labelBytes(address));
+  }
+
   async #countResults(rows: readonly Row[], sums: Map<Account, number>): Promise<void> {
     const held: Promise<void>[] = [];
     for (const { key, value } of rows) {
@@ -171,9 +187,12 @@ function countBlobs(rows: readonly Row[], sums: Map<Account, number>, holdings: 
   }
 }
 
-/** Results are counted before blobs. */
+/** In the order in which they are counted. */
+const COUNTED: readonly TableName[] = ['labels', 'results', 'presence'];
+
 function hasPassed({ table, last }: Progress, changed: TableName, key: Buffer): boolean {
-  return changed === table ? Buffer.compare(key, last) <= 0 : changed === 'results';
+  if (changed === table) return Buffer.compare(key, last) <= 0;
+  return COUNTED.indexOf(changed) < COUNTED.indexOf(table);
 }
 
 function addTo(sums: Map<Account, number>, account: Account, bytes: number): void {

@@ -26,7 +26,7 @@
 import { getLastVersion } from 'lmdb';
 import { BinaryDigest, type Digest, type Hash } from '../../../core/digest.ts';
 import { STORE } from '../../limits.ts';
-import type { ResultAddress } from '../../store.ts';
+import type { LabelAddress, ResultAddress } from '../../store.ts';
 import type { Usage } from '../space/space.ts';
 import { allocatedBytes, ByteCount } from './byte-count.ts';
 import { newGeneration } from './generation.ts';
@@ -58,6 +58,8 @@ export interface HoldingsListener {
   blobChanged(key: Buffer, before: Tenants, after: Tenants, entry: Pick<Presence, 'size' | 'isFile'>): void;
   /** `bytes` is negative if the record became shorter, or was removed. */
   resultChanged(key: Buffer, bytes: number): void;
+  /** `bytes` is negative if it was removed. */
+  labelChanged(address: LabelAddress, bytes: number): void;
 }
 
 /** A blob's presence without the fields that `add` sets. */

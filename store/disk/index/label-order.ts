@@ -12,6 +12,8 @@ const NUMBER_BYTES = 6;
 const LAST_NUMBER = 2 ** 48 - 1;
 /** The most rows that one label has. */
 const MAX_PREFIXES = 32;
+/** What a row takes besides its key and its value. */
+export const ROW_BYTES = 32;
 const EMPTY_PREFIX: Buffer = Buffer.alloc(0);
 /** Most callers take the first label. Rows are copied, and their results looked up, without yielding. */
 const FIRST_PAGE = 8;
@@ -31,6 +33,12 @@ export class LabelOrder {
 
   get #table(): Table {
     return this.#tables.table('order');
+  }
+
+  /** What the rows of a label take, roughly. */
+  static bytesOf(label: string): number {
+    const bytes = Buffer.from(label);
+    return prefixesOf(bytes).length * (GROUP_BYTES + NUMBER_BYTES + bytes.length + ROW_BYTES);
   }
 
   /** Call it synchronously inside the condition of the label's own change. */

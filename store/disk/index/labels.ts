@@ -6,7 +6,7 @@ import { getLastVersion } from 'lmdb';
 import type { Hash } from '../../../core/digest.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import type { LabelAddress, Labelled, LabelRecords } from '../../store.ts';
-import { LabelOrder } from './label-order.ts';
+import { LabelOrder, ROW_BYTES } from './label-order.ts';
 import { decodeLabel, encodeLabel, labelAddressOf, labelKeyOf } from './records.ts';
 import { peek, type Row, read, rowsFrom, type Table, type Tables } from './tables.ts';
 
@@ -20,6 +20,14 @@ const ORDERED = Buffer.from('!ordered');
 const EMPTY_VALUE = Buffer.alloc(1);
 const FIRST = Buffer.alloc(1);
 
+/** What a label takes in the index, roughly. One with many parts has many rows. */
+export function labelBytes({ namespace, label }: LabelAddress): number {
+  return namespace.length + 2 * label.length + ROW_BYTES + LabelOrder.bytesOf(label);
+}
+
+/** Is told after the commit which label was added or, with a negative number, removed. */
+type OnLabel = (address: LabelAddress, bytes: number) => void;
+
 interface Numbered extends Labelled {
   readonly number: number;
 }
@@ -27,10 +35,12 @@ interface Numbered extends Labelled {
 export class DiskLabels implements LabelRecords {
   readonly #tables: Tables;
   readonly #order: LabelOrder;
+  readonly #onLabel: OnLabel;
   #ordering: Promise<void> | undefined;
 
-  constructor(tables: Tables) {
+  constructor(tables: Tables, onLabel: OnLabel = () => {}) {
     this.#tables = tables;
+    this.#onLabel = onLabel;
     this.#order = new LabelOrder(tables);
   }
 
@@ -88,12 +98,14 @@ export class DiskLabels implements LabelRecords {
     const current = this.#find(address);
     if (current?.key !== key) return false;
     const labelKey = labelKeyOf(address);
-    return this.#tables.commit(() =>
+    const isRemoved = await this.#tables.commit(() =>
       this.#table.ifVersion(labelKey, current.number, () => {
         this.#table.remove(labelKey);
         this.#order.remove(address, current.number);
       }),
     );
+    if (isRemoved) this.#onLabel(address, -labelBytes(address));
+    return isRemoved;
   }
 
   #lastNumber(): number | undefined {
@@ -101,7 +113,7 @@ export class DiskLabels implements LabelRecords {
   }
 
   /** False if another label was put since. */
-  #putAfter(
+  async #putAfter(
     last: number | undefined,
     address: LabelAddress,
     key: Hash,
@@ -116,11 +128,13 @@ export class DiskLabels implements LabelRecords {
       if (current) this.#order.remove(address, current.number);
       this.#order.add(address, number);
     };
-    return this.#tables.commitIfSpace(0, () =>
+    const isPut = await this.#tables.commitIfSpace(labelBytes(address), () =>
       last === undefined
         ? this.#table.ifNoExists(COUNTER, change)
         : this.#table.ifVersion(COUNTER, last, change),
     );
+    if (isPut && !current) this.#onLabel(address, labelBytes(address));
+    return isPut;
   }
 
   /** Adds the labels of an earlier format to the order table, once. A put meanwhile adds its own. */

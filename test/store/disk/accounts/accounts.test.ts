@@ -1,7 +1,9 @@
 // Quotas and floors of namespaces in a store on disk: A1 to A4 of store/disk/accounts/accounts.ts.
+import pino from 'pino';
 import { describe, expect, test, vi } from 'vitest';
 import type { Digest } from '../../../../core/digest.ts';
 import { type Namespace, parseNamespace } from '../../../../core/namespace.ts';
+import { keepCounting } from '../../../../server/background/count.ts';
 import type { AccountSettings } from '../../../../store/disk/accounts/accounts.ts';
 import { STORE } from '../../../../store/limits.ts';
 import type { DiskStore } from '../../../../store/open.ts';
@@ -9,7 +11,8 @@ import type { Store } from '../../../../store/store.ts';
 import { addressOf, contentOf, putOne, resultNaming, streamOf } from '../../content.ts';
 import { useFolders } from '../../folders.ts';
 
-const MIB = 1024 * 1024;
+const KIB = 1024;
+const MIB = 1024 * KIB;
 const LIMIT = 16 * MIB;
 const LEASE = 1_000_000;
 /** No lease that was given before is valid after this time. */
@@ -69,6 +72,54 @@ const account = (name: string, sizes: Pick<AccountSettings, 'quota' | 'floor'>):
   name,
   namespaces: [name],
   ...sizes,
+});
+
+describe('labels', () => {
+  /** One with many parts, which has a row for each. */
+  const nameOf = (number: number) => `${number}`.padEnd(500, '.part');
+
+  test('count for the account that puts them, and are refused at its quota', async () => {
+    const machine = new Machine();
+    await machine.open(account('acme/pr', { quota: { bytes: 4 * MIB } }));
+    await machine.put(PR, 'one', KIB);
+    const { key } = addressOf('one', PR);
+    let puts = 0;
+    const flood = async () => {
+      for (; puts < 1000; puts++)
+        await machine.viewOf(PR).labels.put({ namespace: PR, label: nameOf(puts) }, key);
+    };
+    await expect(flood()).rejects.toMatchObject({ code: 'ASSAY_STORE_FULL' });
+    expect(puts).toBeGreaterThan(100);
+    expect(machine.store.space.used()).toBeLessThan(8 * MIB);
+    const counted = machine.bytesOf('acme/pr');
+    expect(counted).toBeLessThanOrEqual(4 * MIB);
+    await machine.store.holdings.count(async () => {});
+    expect(machine.bytesOf('acme/pr')).toBe(counted);
+    await machine.put(MAIN, 'of main');
+    expect(await machine.viewOf(PR).labels.put({ namespace: PR, label: nameOf(0) }, key)).toBe('stored');
+  });
+
+  test('whose result is gone are removed after a count, and count no more', async () => {
+    const machine = new Machine();
+    const store = await machine.open(account('acme/pr', { quota: { bytes: 4 * MIB } }));
+    await machine.put(PR, 'kept', KIB);
+    await machine.put(PR, 'gone', KIB);
+    for (const name of ['kept', 'gone'])
+      await machine.viewOf(PR).labels.put({ namespace: PR, label: name }, addressOf(name, PR).key);
+    for await (const seen of store.review?.results() ?? [])
+      if (seen.address.key === addressOf('gone', PR).key) await store.review?.remove(seen);
+    const before = machine.bytesOf('acme/pr');
+    const stop = new AbortController();
+    const log = pino({ enabled: false });
+    log.info = () => stop.abort();
+    await keepCounting(store, log, stop.signal);
+    const left: string[] = [];
+    for await (const { label } of store.review?.labels() ?? []) left.push(label);
+    expect(left).toEqual(['kept']);
+    expect(machine.bytesOf('acme/pr')).toBeLessThan(before);
+    await store.holdings.count(async () => {});
+    expect(machine.bytesOf('acme/pr')).toBeLessThan(before);
+  });
 });
 
 describe('a quota', () => {

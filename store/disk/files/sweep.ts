@@ -83,11 +83,19 @@ export class Sweeper {
     return swept.files > 0 ? swept : undefined;
   }
 
-  /** Makes space for one more upload. False if every upload is being written. */
+  /**
+   * Makes space for one more upload: the holder with the most uploads loses idle ones, so a flood ends none of others.
+   * False if every upload is being written.
+   */
   async makeUploadSlot(): Promise<boolean> {
     await this.sweep();
-    if (this.#records.isFull)
-      await this.#remove((await this.#list()).filter(isIdle).slice(0, STORE.evictEntries));
+    if (this.#records.isFull) {
+      const idle = Map.groupBy((await this.#list()).filter(isIdle), ({ upload }) => upload?.holder);
+      const uploads = Map.groupBy(this.#records.rows(), ({ holder }) => holder);
+      const holders = [...uploads.entries()].sort(([, a], [, b]) => b.length - a.length);
+      const [losing] = holders.flatMap(([holder]) => (idle.has(holder) ? [holder] : []));
+      await this.#remove((idle.get(losing) ?? []).slice(0, STORE.evictEntries));
+    }
     return !this.#records.isFull;
   }
 

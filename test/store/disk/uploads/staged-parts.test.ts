@@ -233,12 +233,13 @@ describe('of many uploads', () => {
   const IS_FINISHED = 4;
 
   /** Fills the table; `index` is the generation. */
-  async function fillTable(directory: string, flags: number): Promise<void> {
+  async function fillTable(directory: string, flags: number, holder?: number): Promise<void> {
     await (await open({ directory })).close();
     const tables = new Tables(join(directory, `${VERSION}/index`), 0);
     const table = tables.table('uploads');
-    const record = Buffer.alloc(45);
+    const record = Buffer.alloc(holder === undefined ? 45 : 47);
     record[0] = flags;
+    if (holder !== undefined) record.writeUInt16LE(holder, 45);
     await Promise.all(
       Array.from({ length: STORE.maxUploads }, (_, index) =>
         tables.commit(() =>
@@ -259,6 +260,32 @@ describe('of many uploads', () => {
     const tables = new Tables(join(directory, `${VERSION}/index`), 0);
     expect(tables.table('uploads').getCount()).toBe(0);
     await tables.close();
+  });
+
+  test('of one holder end none of another', async () => {
+    const directory = folder();
+    const accounts = [{ name: 'acme/pr', namespaces: ['acme/pr'], quota: { share: 0.25 } }];
+    const first = await open({ directory, accounts });
+    const holder = first.holdings.numberOf('acme/pr');
+    await first.close();
+    await fillTable(directory, 0, holder);
+    const paths = Array.from({ length: STORE.maxUploads }, (_, index) =>
+      join(directory, `${VERSION}/staging`, `upload-${index.toString(16).padStart(12, '0')}`),
+    );
+    for (const path of paths) writeFileSync(path, '');
+    const store = await open({ directory, accounts });
+    age(directory, 2 * STORE.idleUploadMs, paths.slice(0, 200));
+    const main = store.tenant('acme/main').uploads;
+    await main.append('of main', part(bytes, 0, MIB));
+    age(
+      directory,
+      3 * STORE.idleUploadMs,
+      filesIn(directory, 'staging').filter((path) => !paths.includes(path)),
+    );
+    const pulls = store.tenant('acme/pr/7').uploads;
+    for (let index = 0; index < 2 * STORE.evictEntries; index++)
+      await pulls.append(`flood ${index}`, part(contentOf(`flood ${index}`, 100), 0, 50));
+    expect(await main.status('of main')).toEqual({ committed: MIB, isFinished: false });
   });
 
   test('the oldest idle ones make way for a new one', async () => {

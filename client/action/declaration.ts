@@ -9,6 +9,7 @@ import { currentFolder } from '../files/current-folder.ts';
 import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from './checkpoint-plan.ts';
 import { parseVariable } from './declared-variables.ts';
 import { checkText } from './environment.ts';
+import { programFoldersOf } from './program-folders.ts';
 import {
   exclusionPatterns,
   type Hermetic,
@@ -70,9 +71,10 @@ export function requestFor(action: ActionDeclaration): RunRequest {
   const state = outputs(action.state ?? REQUEST_DEFAULTS.state);
   const made = outputs(action.outputs ?? []);
   refuseOverlap(made, { state, ...(checkpoint && { checkpoint }) });
+  const inFolder = workingDirectory(workspace, action.cwd);
   return {
     workspace,
-    workingDirectory: workingDirectory(workspace, action.cwd),
+    workingDirectory: inFolder,
     command: [program, ...rest],
     inputs: [
       ...patterns(action.inputs, false),
@@ -83,6 +85,7 @@ export function requestFor(action: ActionDeclaration): RunRequest {
     outputs: made,
     variables: (action.env ?? []).map(parseVariable),
     tools: action.tools ?? [],
+    programFolders: programFoldersOf(workspace, inFolder, made),
     cacheFailures: action.cacheFailures ?? false,
     hermetic: action.hermetic ?? REQUEST_DEFAULTS.hermetic,
     keepUnproven: keepUnprovenOf(action),

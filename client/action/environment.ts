@@ -1,6 +1,7 @@
 // The strict environment of a command: its declared variables, plus a base that is the same everywhere.
 //
-//   PATH     a fixed list of system folders (BASE_PATH); declared tools from elsewhere come first
+//   PATH     a fixed list of system folders (BASE_PATH). Before them come declared tools from elsewhere, and
+//            then the programs of the package (program-folders.ts)
 //   HOME     an empty scratch folder of the action
 //   TMPDIR   an empty scratch folder of the action
 //   SHELL    /bin/sh: without it bash, and programs that ask for the user's shell, read /etc/passwd
@@ -9,8 +10,8 @@
 //
 // The fixed part of PATH, SHELL, TZ and LC_ALL are in the key. HOME and TMPDIR are not: their paths differ
 // between runs and their content does not. A declared variable replaces the base's, and its value is in the
-// key. process/tool-variables.ts adds variables for the caches of tools.
-import { delimiter } from 'node:path';
+// key; a declared PATH replaces the fixed list alone. process/tool-variables.ts adds variables for the caches of tools.
+import { delimiter, isAbsolute } from 'node:path';
 import type { Property } from '../../core/action.ts';
 import { AssayError } from '../../core/errors.ts';
 import { type AbsPath, absPath } from '../../hermeticity/system/absolute-path.ts';
@@ -60,21 +61,26 @@ export interface ScratchFolders {
 export function actualEnvironment(
   keyed: readonly Property[],
   folders: Pick<ScratchFolders, 'home' | 'tmp' | 'bin'>,
+  programPlaces: readonly string[] = [],
 ): Record<string, string> {
   const variables = new Map([
     ['HOME', folders.home],
     ['TMPDIR', folders.tmp],
   ]);
   for (const { name, value } of keyed) variables.set(name, value);
+  const first = [...(folders.bin === undefined ? [] : [folders.bin]), ...programPlaces];
   const path = variables.get('PATH');
-  if (folders.bin !== undefined) variables.set('PATH', path ? `${folders.bin}:${path}` : folders.bin);
+  if (first.length > 0) variables.set('PATH', [...first, ...(path ? [path] : [])].join(delimiter));
   return Object.fromEntries(variables);
 }
 
-/** The folders of the keyed PATH. */
+/** The absolute folders of the keyed PATH. */
 export function searchPathOf(keyed: readonly Property[]): AbsPath[] {
   const path = keyed.find(({ name }) => name === 'PATH')?.value ?? '';
-  return path.split(delimiter).filter(Boolean).map(absPath);
+  return path
+    .split(delimiter)
+    .filter((entry) => isAbsolute(entry))
+    .map(absPath);
 }
 
 /**

@@ -30,6 +30,7 @@ export const REQUEST_DEFAULTS = {
   keepUnproven: 'no',
   observed: false,
   sandbox: false,
+  programFolders: [],
   state: [],
 } as const;
 
@@ -46,6 +47,8 @@ export interface RunRequest {
   readonly outputs: readonly RelPath[];
   readonly variables: readonly DeclaredVariable[];
   readonly tools: readonly string[];
+  /** Folders of the workspace that come first on PATH (program-folders.ts). */
+  readonly programFolders: readonly RelPath[];
   /** Publish a result with an exit code other than 0. */
   readonly cacheFailures: boolean;
   readonly hermetic: Hermetic;

@@ -35,8 +35,8 @@ export async function auditAll(options: AllOptions, context: RunContext): Promis
 
 async function auditStep(step: Step, options: AllOptions, context: RunContext): Promise<AuditedStep> {
   try {
-    const { request, caller } = requestOf(step, options, context.caller);
-    const seen = await audit(request, { ...context, caller }, options);
+    const request = requestOf(step, options, context.caller);
+    const seen = await audit(request, context, options);
     const findings = withDependencyFixes(seen.findings, step, options.steps);
     const found = grouped({ ...seen, findings }, request, step.folder);
     const fixed =

@@ -19,7 +19,6 @@ export interface NamedStep {
 export interface OneAction {
   readonly flags: ParsedFlags;
   readonly request: RunRequest;
-  /** The caller's variables. For a step, PATH starts with its package's programs. */
   readonly caller: Variables;
   /** Set if the action is a step. */
   readonly named?: NamedStep;
@@ -59,5 +58,5 @@ async function stepAction(
     const ids = [step, ...others].flatMap((one) => (one === undefined ? [] : [one.id]));
     throw usage(`${JSON.stringify(name)} matches ${ids.length} steps; name one of them: ${ids.join(', ')}`);
   }
-  return { ...requestOf(step, workspace, caller), named: { ...workspace, step } };
+  return { request: requestOf(step, workspace, caller), caller, named: { ...workspace, step } };
 }

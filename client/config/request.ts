@@ -1,9 +1,8 @@
 // Turns a step into the RunRequest that runs it: variables from the caller's environment, tools on PATH, and
 // the outputs of its dependencies as inputs.
-import { statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import type { Variables } from '../action/environment.ts';
 import { GraphOutputs, OutputsOfOthers } from '../action/outputs-of-others.ts';
+import { programFoldersOf, toolPathOf } from '../action/program-folders.ts';
 import {
   exclusionPatterns,
   type InputPattern,
@@ -15,12 +14,6 @@ import type { Step } from './step.ts';
 import { variablesOf } from './variables.ts';
 import type { Workspace } from './workspace.ts';
 
-export interface StepRequest {
-  readonly request: RunRequest;
-  /** The caller's variables. PATH starts with the package managers' folders, where tools are found. */
-  readonly caller: Variables;
-}
-
 type Steps = Pick<Workspace, 'root' | 'steps'>;
 
 export function requestOf(
@@ -28,34 +21,34 @@ export function requestOf(
   workspace: Steps,
   caller: Variables,
   known: Pick<ToolMemo, 'isFindable'> = new ToolMemo(workspace.root),
-): StepRequest {
-  const path = searchPath(step, workspace.root, caller.PATH ?? '');
+): RunRequest {
   const folder = workspace.root;
+  const variables = variablesOf(step.env, caller);
+  const programFolders = programFoldersOf(folder, step.folder, step.outputs);
+  const path = toolPathOf({ variables, programFolders, outputs: step.outputs, workspace: folder }, caller);
   return {
-    caller: { ...caller, PATH: path },
-    request: {
-      name: step.id,
-      workspace: workspace.root,
-      workingDirectory: step.workingDirectory,
-      command: step.command,
-      inputs: [
-        ...step.inputs,
-        ...outputsBefore(step, workspace.steps),
-        ...exclusionPatterns(stateAndCheckpointPaths(step)),
-      ],
-      includeIgnored: step.includeIgnored,
-      outputs: step.outputs,
-      variables: variablesOf(step.env, caller),
-      tools: [...step.tools, ...step.programs.filter((name) => known.isFindable(name, { path, folder }))],
-      cacheFailures: step.cacheFailures,
-      hermetic: step.hermetic,
-      keepUnproven: step.keepUnproven,
-      observed: step.observed,
-      unordered: () => outputsOfOthers(step, workspace.steps),
-      sandbox: step.sandbox,
-      state: step.state,
-      ...(step.checkpoint && { checkpoint: step.checkpoint }),
-    },
+    name: step.id,
+    workspace: workspace.root,
+    workingDirectory: step.workingDirectory,
+    command: step.command,
+    inputs: [
+      ...step.inputs,
+      ...outputsBefore(step, workspace.steps),
+      ...exclusionPatterns(stateAndCheckpointPaths(step)),
+    ],
+    includeIgnored: step.includeIgnored,
+    outputs: step.outputs,
+    variables,
+    tools: [...step.tools, ...step.programs.filter((name) => known.isFindable(name, { path, folder }))],
+    programFolders,
+    cacheFailures: step.cacheFailures,
+    hermetic: step.hermetic,
+    keepUnproven: step.keepUnproven,
+    observed: step.observed,
+    unordered: () => outputsOfOthers(step, workspace.steps),
+    sandbox: step.sandbox,
+    state: step.state,
+    ...(step.checkpoint && { checkpoint: step.checkpoint }),
   };
 }
 
@@ -86,15 +79,4 @@ export function stepsBefore(step: Step, steps: Workspace['steps'], found = new S
     stepsBefore(other, steps, found);
   }
   return found;
-}
-
-/** Where package managers put a package's programs: below its own folder and below the root. */
-export function programFolders({ folder }: Step): string[] {
-  return [...new Set([folder, ''])].map((one) => join(one, 'node_modules', '.bin'));
-}
-
-function searchPath(step: Step, root: string, path: string): string {
-  const folders = programFolders(step).map((one) => join(root, one));
-  const present = folders.filter((one) => statSync(one, { throwIfNoEntry: false })?.isDirectory());
-  return [...present, path].join(delimiter);
 }

@@ -47,7 +47,8 @@ async function forecastStep(
   markUnfinished: (why: string) => void,
 ): Promise<Forecast> {
   try {
-    const { request, caller } = requestOf(step, context.workspace, context.caller);
+    const { caller } = context;
+    const request = requestOf(step, context.workspace, caller);
     const { now } = context;
     const reasons = new MissReasons();
     const quiet: RunContext = reasons.within({

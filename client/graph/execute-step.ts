@@ -3,8 +3,9 @@
 import { AssayError, messageOf } from '../../core/errors.ts';
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import type { Variables } from '../action/environment.ts';
+import type { RunRequest } from '../action/request.ts';
 import { withDependencyFixes } from '../config/dependency-fix.ts';
-import { requestOf, type StepRequest } from '../config/request.ts';
+import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { GRAPH } from '../limits.ts';
 import type { ScratchPool } from '../process/scratch-pool.ts';
@@ -91,11 +92,11 @@ async function runWithRetry(
   slot: JobSlot,
 ): Promise<RunSummary> {
   try {
-    const asked = requestOf(step, context.workspace, context.caller, context.cache.tools);
-    const own = runContext(step, context, asked.caller, reports, slot);
+    const request = requestOf(step, context.workspace, context.caller, context.cache.tools);
+    const own = runContext(step, context, context.caller, reports, slot);
     return (
-      (known && (await restoreKnown(step, asked.request, known, context, own))) ??
-      (await runAndRecord(step, asked, context, own))
+      (known && (await restoreKnown(step, request, known, context, own))) ??
+      (await runAndRecord(step, request, context, own))
     );
   } catch (error) {
     if (!(error instanceof WaitedTooLong)) throw error;
@@ -105,7 +106,7 @@ async function runWithRetry(
 
 async function runAndRecord(
   step: Step,
-  asked: StepRequest,
+  request: RunRequest,
   { cache, recorder, wrote, madeSteps, emit }: ExecuteContext,
   own: RunContext,
 ): Promise<RunSummary> {
@@ -117,7 +118,7 @@ async function runAndRecord(
   const onMade = (hit: Hit) => {
     if (action) madeSteps.add(step, action, hit, own.now());
   };
-  const summary = await run(asked.request, { ...own, onKeyed, onMade });
+  const summary = await run(request, { ...own, onKeyed, onMade });
   if (summary.outcome === 'miss')
     for (const text of step.remarks) emit({ type: 'step-warning', step: step.id, text });
   const hasRun = summary.outcome === 'miss' || summary.checked !== undefined;
@@ -129,7 +130,7 @@ async function runAndRecord(
   if (!isInPlace) {
     recorder.stepRan(step);
     wrote();
-  } else if (action) recorder.record(step, asked, action, cache, began);
+  } else if (action) recorder.record(step, action, cache, began);
   return summary;
 }
 

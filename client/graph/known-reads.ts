@@ -26,8 +26,8 @@ export async function knownReads(
   cache: Cache,
 ): Promise<PathSet | undefined> {
   try {
-    const asked = requestOf(step, { root, steps }, caller);
-    const action = keyOf(asked.request, { cache, caller: asked.caller, report: IGNORE });
+    const request = requestOf(step, { root, steps }, caller);
+    const action = keyOf(request, { cache, caller, report: IGNORE });
     const states = new States(action, cache.digests, cache.systemFiles);
     const set = (await locally(action, states, cache)) ?? (await atRemote(action, states, cache));
     return set?.filter((seen) => seen.root === WORKSPACE);

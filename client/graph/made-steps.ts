@@ -60,11 +60,11 @@ function recordIfInPlace(
 ): void {
   try {
     const began = now();
-    const asked = requestOf(step, workspace, caller, cache.tools);
-    const own: RunContext = { ...SILENT, cache, caller: asked.caller, now };
-    const action = keyOf(asked.request, own);
+    const request = requestOf(step, workspace, caller, cache.tools);
+    const own: RunContext = { ...SILENT, cache, caller, now };
+    const action = keyOf(request, own);
     if (action.key.hash !== key || addressNow(action, hit, cache) !== hit.address) return;
-    if (isInPlace(hit, action, own)) recorder.record(step, asked, action, cache, began);
+    if (isInPlace(hit, action, own)) recorder.record(step, action, cache, began);
   } catch {
     // An input or a tool is gone.
   }

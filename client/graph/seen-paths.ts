@@ -49,7 +49,7 @@ function lastRuns(
 ): readonly HistoryEntry[] {
   const here = entries.filter(({ name, workspace }) => name === step.id && workspace === root);
   if (here.length > 0) return here;
-  const same = stepOf(requestOf(step, { root, steps }, caller).request);
+  const same = stepOf(requestOf(step, { root, steps }, caller));
   return entries.filter((entry) => entry.step === same);
 }
 

@@ -4,8 +4,9 @@ import { basename, join, relative, resolve } from 'node:path';
 import { isWithin, parentOf, type RelPath } from '../../core/path.ts';
 import type { PathSet } from '../../core/path-set.ts';
 import type { Variables } from '../action/environment.ts';
+import { toolPathOf } from '../action/program-folders.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
-import { requestOf, type StepRequest } from '../config/request.ts';
+import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { realPathOf } from '../files/real-path.ts';
 import { Coverage } from '../inputs/coverage.ts';
@@ -31,13 +32,13 @@ export class StepReach {
   readonly #seen: PathSet;
 
   constructor(step: Step, { root, steps, caller, seen }: ReachContext) {
-    const asked = requestOf(step, { root, steps }, caller);
+    const request = requestOf(step, { root, steps }, caller);
     this.#step = step;
-    this.#request = asked.request;
-    this.#coverage = new Coverage(asked.request);
+    this.#request = request;
+    this.#coverage = new Coverage(request);
     this.#own = new Set([
       ...[step.folder, ''].flatMap((folder) => DECLARATIONS.map((name) => join(folder, name))),
-      ...programsOf(step, asked),
+      ...programsOf(step, request, caller),
     ]);
     this.#seen = seen.get(step.id) ?? [];
   }
@@ -75,9 +76,9 @@ export const DECLARATIONS: readonly string[] = [
 ];
 
 /** The tools of a step inside the workspace: as named, and as resolved. */
-function programsOf({ tools, programs }: Step, { request, caller }: StepRequest): string[] {
+function programsOf({ tools, programs }: Step, request: RunRequest, caller: Variables): string[] {
   const { workspace, workingDirectory, command } = request;
-  const path = caller.PATH ?? '';
+  const path = toolPathOf(request, caller);
   const searches = [
     { name: command[0], folder: join(workspace, workingDirectory) },
     ...[...tools, ...programs].map((name) => ({ name, folder: workspace })),

@@ -31,6 +31,6 @@ export async function findRefusal(
 }
 
 function tryStep(step: Step, workspace: Workspace, context: RunContext): void {
-  const { request, caller } = requestOf(step, workspace, context.caller);
-  keyOf(request, { ...context, caller, report() {} });
+  const request = requestOf(step, workspace, context.caller);
+  keyOf(request, { ...context, report() {} });
 }

@@ -4,7 +4,8 @@
 //
 // Files that the action left in the workspace and no output names go into the set too. A hit does not create
 // them, so there is no hit unless they are as the run left them.
-// A missing folder stands for everything missing below it.
+// A missing folder stands for everything missing below it, except where a package's programs were searched: others
+// may install them.
 import { lstatSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { parseRelPath, type RelPath } from '../../core/path.ts';
@@ -35,6 +36,7 @@ import type { ReadSetEntry, Shown } from '../../hermeticity/verdict/read-set.ts'
 import { isInToolCache } from '../../hermeticity/verdict/tool-caches.ts';
 import type { Verdict } from '../../hermeticity/verdict/verdict.ts';
 import type { ScratchFolders } from '../action/environment.ts';
+import { programPlaces } from '../action/program-folders.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
 import { realPathOf } from '../files/real-path.ts';
 import { wasUntouched } from '../files/settled.ts';
@@ -116,6 +118,7 @@ class Gathering {
   readonly #ownFiles: ReadonlySet<string>;
   readonly #workspace: AbsPath;
   readonly #outputs: readonly AbsPath[];
+  readonly #programs: ReadonlySet<AbsPath>;
   readonly #found = new Map<AbsPath, Found>();
   readonly #facts: Fact[] = [];
   /** Folders that a listing does not count. */
@@ -135,6 +138,7 @@ class Gathering {
     this.#folders = folders;
     this.#states = states;
     this.#workspace = absPath(request.workspace);
+    this.#programs = new Set(programPlaces(request).map(absPath));
     this.#outputs = [...request.outputs, ...stateAndCheckpointPaths(request), parseRelPath(ASSAY_FOLDER)].map(
       (path) => inside(this.#workspace, path),
     );
@@ -279,7 +283,8 @@ class Gathering {
   }
 
   #addAbsent({ path, changed: isOwn, searchedFrom }: ReadSetEntry, stats: Stats | undefined): void {
-    const counted = this.#unordered.countedAbsence(path, stats ? path : topmostAbsent(path));
+    const isExact = stats !== undefined || this.#programs.has(parentFolder(path));
+    const counted = this.#unordered.countedAbsence(path, isExact ? path : topmostAbsent(path));
     if (counted === undefined) return;
     if (!stats) this.#addMissing(counted, searchedFrom);
     else if (isOwn) {

@@ -13,6 +13,7 @@ import {
   type ScratchFolders,
   type Variables,
 } from '../action/environment.ts';
+import { programPlaces } from '../action/program-folders.ts';
 import { listFolder } from '../files/list-folder.ts';
 import type { KeyedAction } from '../run/key.ts';
 import { neededFolders } from '../trace/output-folders.ts';
@@ -66,7 +67,8 @@ export function repeatable(
       programPath === undefined ? program : `${place}/${programPath}`,
       ...request.command.slice(1),
     ],
-    environmentIn: ({ home, tmp }) => actualEnvironment(environment, { home, tmp, bin }),
+    environmentIn: ({ home, tmp, workspace: place }) =>
+      actualEnvironment(environment, { home, tmp, bin }, programPlaces(request, place)),
     state: { paths: request.state, outputs: request.outputs, earlier: earlierState },
     undeclared: undeclaredVariables(caller, environment),
   };

@@ -5,6 +5,7 @@ import type { RelPath } from '../../core/path.ts';
 import { absPath } from '../../hermeticity/system/absolute-path.ts';
 import { actualEnvironment, type ScratchFolders } from '../action/environment.ts';
 import type { OwnedCache } from '../action/owned-caches.ts';
+import { programPlaces } from '../action/program-folders.ts';
 import type { RunRequest } from '../action/request.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';
 import { RUN } from '../limits.ts';
@@ -16,6 +17,7 @@ import { toolVariables } from '../process/tool-variables.ts';
 import type { RunEvent } from '../terminal/events.ts';
 import { missedFolder } from '../trace/output-folders.ts';
 import { sandboxedLauncher, sandboxPath } from '../trace/sandbox.ts';
+import { missingProgram, otherRuntime } from '../trace/sought-programs.ts';
 import type { Watched } from '../trace/trace.ts';
 import { type MaybeWatched, untraceable, watchedLauncher } from '../trace/watch.ts';
 import type { RunContext } from './context.ts';
@@ -106,7 +108,7 @@ type LauncherFor<T extends MaybeWatched> = (folders: ScratchFolders) => Launcher
 export async function executeBy<T extends MaybeWatched>(
   launcherFor: LauncherFor<T>,
   action: KeyedAction,
-  context: Pick<RunContext, 'stdout' | 'stderr' | 'report' | 'now' | 'signal' | 'scratch'>,
+  context: Pick<RunContext, 'caller' | 'stdout' | 'stderr' | 'report' | 'now' | 'signal' | 'scratch'>,
   { unkeyed = () => ({}), overEarlier = false }: Attempt = {},
 ): Promise<T & Execution> {
   const { request, environment } = action;
@@ -120,14 +122,15 @@ export async function executeBy<T extends MaybeWatched>(
       action,
       async (folders) => {
         const startedAt = context.now();
+        const env = {
+          ...toolVariables(action, folders.tmp),
+          ...actualEnvironment(environment, folders, programPlaces(request)),
+          ...unkeyed(folders),
+        };
         const end = await launcherFor(folders)({
           argv: [programOf(action), ...request.command.slice(1)],
           cwd: join(request.workspace, request.workingDirectory),
-          env: {
-            ...toolVariables(action, folders.tmp),
-            ...actualEnvironment(environment, folders),
-            ...unkeyed(folders),
-          },
+          env,
           onOutput(stream, bytes) {
             recorder.add(stream, bytes);
             context[stream].write(bytes);
@@ -140,6 +143,11 @@ export async function executeBy<T extends MaybeWatched>(
         const { watched } = end;
         const missed = failed && missedFolder(aside.missingFolders, request.workspace, { watched, log });
         if (missed) context.report({ type: 'folder-missing', folder: missed });
+        const sought = { request, caller: context.caller, path: env.PATH ?? '', bin: folders.bin };
+        const event =
+          (failed ? missingProgram(sought, log, watched) : undefined) ??
+          (watched && otherRuntime(sought, watched));
+        if (event) context.report(event);
         const tooLong = recorder.tooLong && {
           logFault: `the command said more than ${RUN.maxLogBytes} bytes`,
         };

@@ -1,5 +1,6 @@
 // Computes the key of a request: inputs, environment, tools and platform become one REAPI Action.
 // The key is the digest of that Action: equal declarations and contents give equal keys on every machine.
+import { delimiter } from 'node:path';
 import { type EncodedAction, encodeAction, type Property } from '../../core/action.ts';
 import type { Digest } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -7,6 +8,7 @@ import { SANDBOX_VERSION } from '../../hermeticity/sandbox/sandbox-version.ts';
 import { expandPatterns } from '../action/declared-variables.ts';
 import { keyedEnvironment, looksSecret, type Variables } from '../action/environment.ts';
 import { platformProperties } from '../action/platform.ts';
+import { toolPathOf } from '../action/program-folders.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import type { InputSource, Inputs } from '../inputs/inputs.ts';
@@ -57,11 +59,12 @@ export function keyOf(
 }
 
 /**
- * How the action sees files: with observed inputs, laid out by Bazel, in the sandbox. Version 0.1 did not
- * watch the tools of Bazel's workers; its results have no `layout`, and are not found.
+ * How the action sees files: with programs of its package on PATH, with observed inputs, laid out by Bazel, in the
+ * sandbox. Version 0.1 did not watch the tools of Bazel's workers; its results have no `layout`, and are not found.
  */
-function viewProperties({ observed, layout, sandbox }: RunRequest): Property[] {
+function viewProperties({ observed, layout, sandbox, programFolders }: RunRequest): Property[] {
   return [
+    ...(programFolders.length > 0 ? [{ name: 'package-path', value: programFolders.join(delimiter) }] : []),
     ...(layout ? [{ name: 'layout', value: layout }] : []),
     ...(observed ? [{ name: 'inputs', value: 'observed' }] : []),
     ...(sandbox ? [{ name: 'sandbox', value: SANDBOX_VERSION }] : []),
@@ -82,12 +85,6 @@ export function changedSince(action: KeyedAction, { cache, caller }: KeySources)
   }
 }
 
-/** A declared PATH, else the caller's. Shims make the command find the tools that the caller's PATH finds. */
-function searchPath({ variables }: RunRequest, caller: Variables): string {
-  const declared = variables.find(({ name }) => name === 'PATH');
-  return declared?.value ?? caller.PATH ?? '';
-}
-
 type FindTool = typeof resolveTool;
 
 function resolveTools(
@@ -97,7 +94,7 @@ function resolveTools(
   find: FindTool,
 ): [Tool, ...Tool[]] {
   const { workspace, workingDirectory, command, tools } = request;
-  const path = searchPath(request, caller);
+  const path = toolPathOf(request, caller);
   const program = find(
     command[0],
     { path, folder: `${workspace}/${workingDirectory}`, digests, workspace },

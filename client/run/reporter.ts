@@ -234,6 +234,10 @@ function wordsFor(event: Warning): string {
       return `out of sight while ${event.tool} runs, and back afterwards: ${event.paths.join(', ')}`;
     case 'folder-missing':
       return `${event.folder} does not exist in a clean copy, and Assay does not make it: let the command run \`mkdir -p ${event.folder}\` first`;
+    case 'program-missing':
+      return `${event.name} was not found on the command’s PATH (${event.path}): ${wayToProgram(event)}`;
+    case 'other-runtime':
+      return `the command ran ${event.ran}, not your ${event.yours}: name ${event.name} in "tools" (--tool ${event.name}) for yours`;
     case 'cache-not-put-back':
       return `${event.path} could not be put back and lies in ${event.aside}; the next run tries again`;
     case 'waiting':
@@ -245,6 +249,13 @@ function wordsFor(event: Warning): string {
     case 'secret-declared':
       return `${event.name} looks like a secret: a declared variable's value is stored with the action`;
   }
+}
+
+/** What to do about a program that the command did not find. */
+function wayToProgram({ name, yours, hasPackage }: RunEvent & { type: 'program-missing' }): string {
+  if (yours !== undefined) return `it is ${yours} on yours, so name it in "tools" (--tool ${name})`;
+  if (hasPackage) return 'install the dependencies of the package, or the program itself';
+  return `install it, or add its folder to your PATH and name it in "tools" (--tool ${name})`;
 }
 
 const NOTHING_KEPT =

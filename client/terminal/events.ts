@@ -41,6 +41,22 @@ export type RunEvent =
   | { readonly type: 'caches-set-aside'; readonly tool: string; readonly paths: readonly RelPath[] }
   /** A command failed that may have needed this folder of an output, which did not exist. */
   | { readonly type: 'folder-missing'; readonly folder: RelPath }
+  /** A command failed because its PATH lacks a program. `yours`: where the caller's PATH has it. */
+  | {
+      readonly type: 'program-missing';
+      readonly name: string;
+      readonly path: string;
+      readonly yours?: string;
+      /** The programs of a package are on this PATH. */
+      readonly hasPackage: boolean;
+    }
+  /** The command ran another version of a runtime than the caller's PATH leads to. */
+  | {
+      readonly type: 'other-runtime';
+      readonly name: string;
+      readonly ran: string;
+      readonly yours: string;
+    }
   /** A cache that was set aside could not be put back. The next run tries again. */
   | { readonly type: 'cache-not-put-back'; readonly path: RelPath; readonly aside: string }
   /** The state of this run could not be stored. The next run starts with an older one. */

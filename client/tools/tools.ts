@@ -1,8 +1,8 @@
 // Tools: the programs that an action runs, found as the caller finds them, and in the key by content.
 //
 // A tool's identity is the digest of its executable and of everything that starts with it: a script's
-// interpreter (and that interpreter's own), and the package.json of an npm package, because the file in `bin`
-// is often a stub. A tool's path is not in the key.
+// interpreter (and that interpreter's own), the program that pnpm's shim starts, and the package.json of an npm
+// package, because the file in `bin` is often a stub. A tool's path is not in the key.
 import { accessSync, closeSync, constants, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Property } from '../../core/action.ts';
@@ -12,6 +12,7 @@ import type { FileDigests } from '../files/file-digest.ts';
 import { realPathOf } from '../files/real-path.ts';
 import { rowOf, type StatRow } from '../files/stat-table.ts';
 import { mayBePlaced, placedState } from '../lenses/placed-text.ts';
+import { type PackageShim, packageShimAt } from './package-shim.ts';
 
 export interface Tool {
   /** As declared: "node", "./scripts/gen". */
@@ -61,13 +62,18 @@ export function toolProperties([program, ...tools]: readonly [Tool, ...Tool[]]):
 function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, depth: number): Tool {
   const file = locate(name, search);
   if (file === undefined)
-    throw new AssayError(missing, `${JSON.stringify(name)} is not an executable file${whereSought(name)}`);
+    throw new AssayError(
+      missing,
+      `${JSON.stringify(name)} is not an executable file${whereSought(name, search.path)}`,
+    );
   const real = realPathOf(file);
+  const shim = packageShimAt(real);
   const own = examine(real, search);
-  const interpreters = depth < MAX_INTERPRETER_DEPTH ? interpretersOf(real, search, depth) : [];
-  const folder = packageFolder(real);
+  const interpreters = depth < MAX_INTERPRETER_DEPTH ? interpretersOf(real, shim, search, depth) : [];
+  const target = shim?.target === undefined ? [] : [examine(shim.target, search)];
+  const folder = packageFolder(shim?.target ?? real);
   const manifest = folder === undefined ? [] : [examine(join(folder, 'package.json'), search)];
-  const parts = [own, ...interpreters, ...manifest];
+  const parts = [own, ...interpreters, ...target, ...manifest];
   const identity = parts.map((part) => part.identity).join('+');
   const stamp = parts.map((part) => part.stamp).join(STAMP_JOINT);
   const rows = parts.flatMap((part) => part.rows);
@@ -140,7 +146,12 @@ export function isOfOneFile(stamp: string): boolean {
 }
 
 /** `#!/bin/sh -e` names a file; `#!/usr/bin/env node` names a file that searches PATH for another. */
-function interpretersOf(file: string, search: ToolSearch, depth: number): Tool[] {
+function interpretersOf(
+  file: string,
+  shim: PackageShim | undefined,
+  search: ToolSearch,
+  depth: number,
+): Tool[] {
   const words = shebangOf(file);
   const [interpreter, ...rest] = words;
   if (interpreter === undefined) return [];
@@ -149,6 +160,8 @@ function interpretersOf(file: string, search: ToolSearch, depth: number): Tool[]
     const program = programOfEnv(rest);
     if (program !== undefined) found.push(resolveAtDepth(program, search, 'ASSAY_TOOL_NOT_FOUND', depth + 1));
   }
+  if (shim?.program !== undefined)
+    found.push(resolveAtDepth(shim.program, search, 'ASSAY_TOOL_NOT_FOUND', depth + 1));
   return found;
 }
 
@@ -188,6 +201,6 @@ function packageFolder(file: string): string | undefined {
   return undefined;
 }
 
-function whereSought(name: string): string {
-  return name.includes('/') ? ' in the workspace' : ' on PATH';
+function whereSought(name: string, path: string): string {
+  return name.includes('/') ? ' in the workspace' : ` on PATH (${path})`;
 }

@@ -25,6 +25,7 @@ import type { Finding, FindingKind } from '../../hermeticity/verdict/finding.ts'
 import { OTHER_PROCESSES } from '../../hermeticity/verdict/kernel-files.ts';
 import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
 import { actualEnvironment, type ScratchFolders, searchPathOf } from '../action/environment.ts';
+import { programPlaces } from '../action/program-folders.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
 import { type Launch, type Launcher, launchDirectly } from '../process/launch.ts';
 import type { KeyedAction } from '../run/key.ts';
@@ -68,7 +69,7 @@ function boxFor(action: KeyedAction, folders: ScratchFolders): Sandboxed {
     outputs,
     workingDirectory,
     argv: programOf(action),
-    env: actualEnvironment(environment, { ...folders, bin }),
+    env: actualEnvironment(environment, { ...folders, bin }, programPlaces(request, SANDBOX.workspace)),
     mounts: mountsFor(action, folders),
   });
 }
@@ -186,7 +187,7 @@ function declarationIn({ request, environment, inputs }: KeyedAction, mounts: re
     outputs: request.outputs,
     scratch: [SANDBOX.home, SANDBOX.tmp].map(absPath),
     tools: mounts.map(({ at }) => at),
-    searchPath: searchPathOf(environment),
+    searchPath: [...programPlaces(request, SANDBOX.workspace).map(absPath), ...searchPathOf(environment)],
     variables: environment.map(({ value }) => value),
   };
 }

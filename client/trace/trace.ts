@@ -16,6 +16,7 @@ import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
 import type { Tracer } from '../../hermeticity/trace/tracer.ts';
 import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
 import { type ScratchFolders, searchPathOf } from '../action/environment.ts';
+import { programPlaces } from '../action/program-folders.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { listFolder } from '../files/list-folder.ts';
 import { realPathOf } from '../files/real-path.ts';
@@ -104,7 +105,7 @@ export function declarationOf(
       ...(bin === undefined ? [] : [absPath(bin)]),
     ],
     trees: [...(action.inputs.links?.().trees.values() ?? [])],
-    searchPath: searchPathOf(environment),
+    searchPath: [...programPlaces(request).flatMap(withRealPath), ...searchPathOf(environment)],
     variables: environment.map(({ value }) => value),
   };
 }
@@ -128,6 +129,12 @@ function realPathFrom(folder: string, text: string): AbsPath | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A link may lead to the folder, and the tracer reports real paths. */
+function withRealPath(folder: string): AbsPath[] {
+  const real = realPathFrom(folder, '.');
+  return [absPath(folder), ...(real === undefined ? [] : [real])];
 }
 
 /** The name in the nearest package.json above a file. */

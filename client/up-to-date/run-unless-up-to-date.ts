@@ -57,7 +57,7 @@ function record(
   beganAt: number,
 ): void {
   const { request } = action;
-  const state = stepStateOf(action, cache, { tools: request.tools, caller, folders: [] }, beganAt);
+  const state = stepStateOf(action, cache, { tools: request.tools, caller, causes: [] }, beganAt);
   if (!state) return;
   const { graph, step } = graphOf(request, caller);
   const declared = { definition: step.definition(), variables: step.variables(), step: stepOf(request) };

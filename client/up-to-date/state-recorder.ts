@@ -3,7 +3,8 @@
 // It writes only what invariants G2, G4 and G5 of graph-state.ts allow.
 import { digestOf, type Hash } from '../../core/digest.ts';
 import type { Variables } from '../action/environment.ts';
-import { outputsBefore, programFolders, type StepRequest } from '../config/request.ts';
+import { programFolderCauses } from '../action/program-folders.ts';
+import { outputsBefore } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { variablesOf } from '../config/variables.ts';
 import { allSettled } from '../files/settled.ts';
@@ -107,10 +108,10 @@ export class StateRecorder {
   }
 
   /** Records a step that was found in place. `beganAt`: the clock before its first lstat. */
-  record(step: Step, asked: StepRequest, action: KeyedAction, cache: Cache, beganAt: number): void {
-    const { steps } = this.#options;
+  record(step: Step, action: KeyedAction, cache: Cache, beganAt: number): void {
+    const { steps, caller } = this.#options;
     const tools = [...step.tools, ...step.programs];
-    const search = { tools, caller: asked.caller, folders: programFolders(step) };
+    const search = { tools, caller, causes: programFolderCauses(step.folder) };
     const state = stepStateOf(action, cache, search, beganAt);
     if (!state) return;
     const definition = definitionOf(step, steps);

@@ -6,6 +6,7 @@ import type { Hash } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
 import { expandPatterns } from '../action/declared-variables.ts';
 import { looksSecret, type Variables } from '../action/environment.ts';
+import { toolPathOf } from '../action/program-folders.ts';
 import { allSettled } from '../files/settled.ts';
 import { rowOf, type StatRow } from '../files/stat-table.ts';
 import type { Cache } from '../run/caches.ts';
@@ -45,17 +46,16 @@ export interface StepState {
 export interface ProgramSearch {
   /** The programs beside the command's own. */
   readonly tools: readonly string[];
-  /** The variables with the PATH that they are searched on. */
   readonly caller: Variables;
-  /** Folders in the workspace that are on this PATH if they exist. */
-  readonly folders: readonly string[];
+  /** The paths that decide which folders of the workspace are searched. */
+  readonly causes: readonly string[];
 }
 
 /** Undefined if the step must not be recorded. `beganAt`: the clock before its first lstat. */
 export function stepStateOf(
   action: KeyedAction,
   cache: Cache,
-  { tools, caller, folders }: ProgramSearch,
+  { tools, caller, causes }: ProgramSearch,
   beganAt: number,
 ): Omit<StepState, 'definition' | 'variables'> | undefined {
   const { request, inputs, key } = action;
@@ -66,7 +66,7 @@ export function stepStateOf(
   const { outputs, address, result, hit } = found;
   const rows = new Map([...inputs.statRows(), ...found.rows]);
   const traversed = new Set([...inputs.existenceOnly()].filter((name) => !found.rows.has(name)));
-  for (const folder of folders) recordFolder(folder, request.workspace, rows);
+  for (const path of causes) recordPath(path, request.workspace, rows);
   if (!allSettled([...rows.values(), ...outputs.values()], beganAt)) return undefined;
   if (!action.tools.every((tool) => allSettled(tool.rows, cache.tools.resolvedAt(tool) ?? beganAt)))
     return undefined;
@@ -82,20 +82,20 @@ export function stepStateOf(
     status: hit.status,
     log: hit.log,
     receipt: hit.receipt ? JSON.stringify(hit.receipt) : '',
-    tools: toolStamps(tools, action, caller.PATH ?? ''),
+    tools: toolStamps(tools, action, toolPathOf(request, caller)),
     inputs: { rows, traversed },
     outputs,
   };
 }
 
 /**
- * If the folder is absent, records its absent parents too, so that one existing folder can stand for all of
+ * If the path is absent, records its absent parents too, so that one existing folder can stand for all of
  * them.
  */
-function recordFolder(folder: string, root: string, rows: Map<string, StatRow>): void {
-  for (let at = folder; at !== '.' && !rows.has(at); at = dirname(at)) {
+function recordPath(path: string, root: string, rows: Map<string, StatRow>): void {
+  for (let at = path; at !== '.' && !rows.has(at); at = dirname(at)) {
     const stats = lstatSync(join(root, at), { throwIfNoEntry: false });
-    if (stats && at !== folder) return;
+    if (stats && at !== path) return;
     rows.set(at, rowOf(stats));
     if (stats) return;
   }

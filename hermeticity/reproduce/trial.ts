@@ -23,7 +23,7 @@ export interface RepeatableAction {
   readonly workingDirectory: RelPath;
   /** The argv for a copy at `workspace`. */
   argvIn(workspace: string): readonly [string, ...string[]];
-  environmentIn(folders: { readonly home: string; readonly tmp: string }): Readonly<Record<string, string>>;
+  environmentIn(folders: CopyFolders): Readonly<Record<string, string>>;
   /** The action's state: not part of its result, and absent from a clean copy. */
   readonly state: {
     readonly paths: readonly RelPath[];
@@ -34,6 +34,13 @@ export interface RepeatableAction {
   };
   /** Undeclared variables of the caller that the action might read. */
   readonly undeclared: Readonly<Record<string, string>>;
+}
+
+/** Where a run finds its workspace and its empty folders. */
+interface CopyFolders {
+  readonly workspace: string;
+  readonly home: string;
+  readonly tmp: string;
 }
 
 /** A variable that the caller does not have. */
@@ -128,7 +135,7 @@ export class Trials {
       options: [...options, ...this.#mounts(copy).flatMap(mountOption)],
       folder: join(workspace, this.#action.workingDirectory),
       argv: this.#action.argvIn(workspace),
-      env: { ...this.#environment(set, variables), ...replaced },
+      env: { ...this.#environment(workspace, set, variables), ...replaced },
       limitMs: frozen ? this.#setup.frozenLimitMs : this.#setup.limitMs,
       signal,
     });
@@ -192,13 +199,21 @@ export class Trials {
     return this.#setup.overlay && !varied.has('path') ? this.#action.workspace : copy;
   }
 
-  #environment(varied: ReadonlySet<Variation>, variables: readonly string[]): Record<string, string> {
+  #environment(
+    workspace: string,
+    varied: ReadonlySet<Variation>,
+    variables: readonly string[],
+  ): Record<string, string> {
     const other = new Set(varied.has('environment') ? variables : []);
     const home = this.#empty(other.has('HOME') ? 'other-home' : 'home');
     const tmp = this.#empty(other.has('TMPDIR') ? 'other-tmp' : 'tmp');
     const foreign = Object.entries(this.#action.undeclared).filter(([name]) => other.has(name));
     const noise = other.has(NOISE) ? { [NOISE]: 'noise' } : {};
-    return { ...Object.fromEntries(foreign), ...noise, ...this.#action.environmentIn({ home, tmp }) };
+    return {
+      ...Object.fromEntries(foreign),
+      ...noise,
+      ...this.#action.environmentIn({ workspace, home, tmp }),
+    };
   }
 
   #empty(name: string): string {

@@ -71,7 +71,8 @@ export class ReadJudge {
     else if (access.kind === 'list') this.#listed(access, path);
     else if (!isContent(access) && declared.isOnlyAboveOutputs(access.path)) return;
     else if (access.kind === 'absent') {
-      if (declared.isImplied(access.path) || declared.covers(path)) return;
+      const isSought = declared.isSearched(parentFolder(access.path));
+      if (isSought || declared.isImplied(access.path) || declared.covers(path)) return;
       this.#suspectProbe('absent', access, declaring('--optional-input', path));
     } else if (declared.isInput(path)) return;
     else if (isContent(access)) this.#suspectRead(access, declaring('--input', path));

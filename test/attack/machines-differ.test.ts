@@ -118,6 +118,8 @@ const cc = (...args: string[]) => execFileSync('gcc', args, { cwd: join(shop.fol
 /** What both machines have before they begin to differ. */
 function template(): void {
   const workspace = (name: string, content: string) => put(`site/project/workspace/${name}`, content);
+  workspace('package.json', '{"name": "project"}\n');
+  workspace('node_modules/.bin/other', '#!/bin/sh\n');
   workspace('in.txt', 'pear\napple\nplum\n');
   workspace('main.c', '#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n');
   workspace('exits.c', '#include <sysexits.h>\nint code = EX_USAGE;\n');

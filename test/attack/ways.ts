@@ -628,7 +628,21 @@ export const WAYS: readonly Way[] = [
     command: 'echo "$PATH" > "$OUT"',
     starter: ['env', 'PATH=/usr/bin:/bin:/opt/other/bin'],
     fate: 'same',
-    why: 'PATH is a fixed list',
+    why: 'PATH is a fixed list, behind the folders of the package’s programs',
+  },
+  {
+    name: 'PATH of a package in another folder',
+    command: 'echo "$PATH" > "$OUT"',
+    at: 'other/project/workspace',
+    fate: 'miss',
+    why: TEXT,
+  },
+  {
+    name: 'a program that appears in node_modules/.bin',
+    command: 'tac in.txt | sort > "$OUT"',
+    there: `printf '#!/bin/sh\\necho other\\n' > "$W/node_modules/.bin/tac"; chmod 755 "$W/node_modules/.bin/tac"`,
+    fate: 'miss',
+    why: 'the absence of the program in the package is a fact',
   },
   {
     name: 'SHELL',

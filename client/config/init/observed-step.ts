@@ -49,8 +49,8 @@ export async function observeStep(
   { root, folders, made }: ObservationContext,
   context: RunContext,
 ): Promise<ObservedStep> {
-  const { request, caller } = requestOf(step, { root, steps: new Map() }, context.caller);
-  const found = await audit(request, { ...context, caller }, { reproduce: false });
+  const request = requestOf(step, { root, steps: new Map() }, context.caller);
+  const found = await audit(request, context, { reproduce: false });
   const fixes = (flag: string) =>
     found.findings.flatMap(({ fix }) => (fix?.flag === flag ? [fix.value] : []));
   const read = [...fixes('--input'), ...fixes('--optional-input')].map(plainPath);

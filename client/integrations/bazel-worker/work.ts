@@ -3,6 +3,7 @@
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { isWithin, ROOT } from '../../../core/path.ts';
 import { checkText, type Variables } from '../../action/environment.ts';
+import { programFoldersOf } from '../../action/program-folders.ts';
 import {
   type DeclaredVariable,
   type Hermetic,
@@ -83,6 +84,7 @@ function requestOf(sent: readonly string[], worker: WorkerOptions): RunRequest {
     ...REQUEST_DEFAULTS,
     hermetic,
     keepUnproven,
+    programFolders: programFoldersOf(workspace, ROOT, outputs),
     layout: 'bazel',
   };
 }

@@ -50,7 +50,7 @@ describe('a single package', () => {
       cacheFailures: true,
       cache: true,
     });
-    const { request } = requestOf(step, workspace, { VITE_B: '2', VITE_A: '1', OTHER: 'x', PATH: '' });
+    const request = requestOf(step, workspace, { VITE_B: '2', VITE_A: '1', OTHER: 'x', PATH: '' });
     expect(request).toMatchObject({
       workspace: root,
       inputs: [
@@ -78,7 +78,7 @@ describe('a single package', () => {
     const step = stepNamed(workspace, 'a');
     expect(step.command).toEqual(['sh', '-c', 'X=1 ls -l | sort > out && cd x; nosuch "$(cat y)"']);
     expect(step.programs).toEqual(['ls', 'sort', 'nosuch']);
-    expect(requestOf(step, workspace, { PATH: '/usr/bin:/bin' }).request.tools).toEqual(['ls', 'sort']);
+    expect(requestOf(step, workspace, { PATH: '/usr/bin:/bin' }).tools).toEqual(['ls', 'sort']);
   });
 
   test('a step without inputs takes every file in the package', async () => {
@@ -146,7 +146,7 @@ describe('workspaces', () => {
     const step = stepNamed(workspace, '@x/app#build');
     expect(step.dependsOn).toEqual(['@x/core#build']);
     expect(step).toMatchObject({ workingDirectory: 'packages/app', outputs: ['packages/app/dist'] });
-    expect(requestOf(step, workspace, {}).request.inputs).toEqual([
+    expect(requestOf(step, workspace, {}).inputs).toEqual([
       { pattern: 'packages/app/**', optional: true },
       { pattern: 'packages/core/dist', optional: true },
     ]);
@@ -209,7 +209,7 @@ describe('workspaces', () => {
       },
     });
     const workspace = await load();
-    const { inputs } = requestOf(stepNamed(workspace, 'c'), workspace, {}).request;
+    const { inputs } = requestOf(stepNamed(workspace, 'c'), workspace, {});
     expect(inputs.map(({ pattern }) => pattern)).toEqual(['b', 'a']);
   });
 });

@@ -45,16 +45,16 @@ async function isRecorded(meanwhile: () => void): Promise<boolean> {
   const systemFiles = new SystemFileMemo(now);
   const { workspace, store: storeFolder } = shop;
   const cache = openCache({ storeFolder, workspace, now, report() {}, skipsScanMemo: true, systemFiles });
-  const asked = requestOf(step, opened, caller, cache.tools);
-  const context = { cache, caller: asked.caller, stdout: silent, stderr: silent, report() {}, now };
+  const request = requestOf(step, opened, caller, cache.tools);
+  const context = { cache, caller, stdout: silent, stderr: silent, report() {}, now };
   const observed = absPath(outside);
   systemFiles.state(observed, () => 'file of the earlier content');
-  keyOf(asked.request, context);
+  keyOf(request, context);
   meanwhile();
   // The step itself is looked at a minute later.
   skewMs = 60_000;
   const beganAt = now();
-  const action = keyOf(asked.request, context);
+  const action = keyOf(request, context);
   const hit: Hit = {
     outcome: 'hit-local',
     reason: '',
@@ -68,7 +68,7 @@ async function isRecorded(meanwhile: () => void): Promise<boolean> {
     observedPaths: () => [observed],
   };
   cache.inPlace.record(action, hit, beganAt);
-  recorder.record(step, asked, action, cache, beganAt);
+  recorder.record(step, action, cache, beganAt);
   recorder.save();
   const { state } = await openWorkspace(shop.workspace, shop.store, caller);
   return state?.lookup({ id: step.id, variables: () => '' }) !== undefined;

@@ -16,11 +16,25 @@ mkdir -p "$1" || refuse "cannot create $1"
 dir=$(cd "$1" && pwd)
 case $dir in *[!A-Za-z0-9/._+-]*) refuse "$dir: use a path of letters, digits and /._+-" ;; esac
 
-for program in ceph ceph-mon ceph-osd curl flock monmaptool node radosgw radosgw-admin setpriv; do
-  command -v $program >/dev/null || refuse "$program is missing: run scripts/setup-tests.sh"
-done
-postgres_bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
-[ -n "$postgres_bin" ] || refuse 'PostgreSQL is missing: run scripts/setup-tests.sh'
+packages='ceph-mon ceph-osd curl postgresql radosgw'
+
+missing_programs() {
+  for program in ceph ceph-mon ceph-osd curl flock monmaptool node radosgw radosgw-admin setpriv; do
+    command -v $program >/dev/null || echo $program
+  done
+  [ -n "$postgres_bin" ] || echo initdb
+}
+find_postgres() { find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1; }
+
+postgres_bin=$(find_postgres)
+# Somebody may be installing them now. Only root may ask for apt's lock, and so wait for it.
+if [ -n "$(missing_programs)" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  apt-get --quiet -o DPkg::Lock::Timeout=600 check >/dev/null 2>&1 || true
+  postgres_bin=$(find_postgres)
+fi
+missing=$(missing_programs | tr '\n' ' ')
+[ -z "$missing" ] || refuse "missing: ${missing% }. It needs Node and these Debian packages:
+  apt-get -o DPkg::Lock::Timeout=600 install --no-install-recommends $packages"
 
 # PostgreSQL does not run as root. Root starts it as the user of Debian's package, who must reach DIR.
 as_postgres=

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs missing npm tools and Debian packages that the tests and benchmarks need. Takes a fraction of a
-# second if none is missing. Needs root, or sudo without a password, only to install. Fails with the names of
+# second if none is missing. Waits up to 10 minutes for another apt. Needs root, or sudo without a password, only to install. Fails with the names of
 # packages that could not be installed, so that a bare machine does not look like a broken test.
 set -eu
 
@@ -94,11 +94,11 @@ fi
 
 install() {
   # shellcheck disable=SC2086
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends "$@"
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install --yes --quiet --no-install-recommends "$@"
 }
 
 echo "setup-tests: installing $(echo "$wanted" | tr '\n' ' ')"
-$as_root apt-get update --quiet || echo 'setup-tests: apt-get update failed; trying with the lists that are here' >&2
+$as_root apt-get -o DPkg::Lock::Timeout=600 update --quiet || echo 'setup-tests: apt-get update failed; trying with the lists that are here' >&2
 # shellcheck disable=SC2086
 if ! install $wanted; then
   # One by one, so that a single package that is not to be had does not hide behind the others.

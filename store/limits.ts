@@ -191,6 +191,10 @@ export const STORE = {
   janitorRows: 1000,
   /** PostgreSQL ends the session of a janitor that sends nothing for so long. Then another node is elected. */
   electionIdleMs: 30 * SECOND,
+  /** Condemned objects are counted up to this number. It bounds the time of the count. */
+  countedObjects: 1_000_000,
+  /** How often a node looks whether the tables still fit it. */
+  versionMs: 10 * SECOND,
   /** A missing object is asked for again after this long, before its blob counts as lost. */
   lostAfterMs: 1 * MINUTE,
   /** Missing objects that a node remembers for that, and those with wrong bytes. */

@@ -42,6 +42,8 @@ export interface FleetEngineOptions {
   readonly lostAfterMs?: number;
   readonly copyLimits?: CopyLimits;
   readonly answerMs?: number;
+  /** How often the version of the tables is looked at. */
+  readonly versionMs?: number;
   /** After so long without a word, PostgreSQL takes the office of janitor away. */
   readonly electionIdleMs?: number;
   /** Told of every statement. */
@@ -86,6 +88,8 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
       await secret.greet(queries);
       await acknowledged.greet(queries);
     },
+    watch: checkVersion,
+    watchMs: options.versionMs,
     onLost: () => {
       for (const forget of forgetting) forget();
     },

@@ -11,11 +11,28 @@ const GET: Statement = {
 
 /** Most callers take the first label. */
 const PAGE_ROWS = 16;
-const PAGE: Statement = {
+/** The newest labels of a namespace that are looked at before those with the prefix are sorted. */
+const NEWEST_ROWS = 1000;
+/**
+ * The newest labels with a prefix. Most prefixes match a new label, so the newest are looked at first, by
+ * `label_newest`. If none of them matches, those with the prefix are found by the key, however many labels there are.
+ * Each part has one usable index, so no estimate of the planner can choose to read the whole namespace.
+ */
+export const LABEL_PAGE: Statement = {
   name: 'label page',
   text: `
-    SELECT label, encode(key, 'hex') AS key, number FROM assay.label
-    WHERE namespace = $1 AND label >= $2 AND ($3::bytea IS NULL OR label < $3) AND number < $4
+    WITH newest AS MATERIALIZED (
+        SELECT label, key, number FROM assay.label WHERE namespace = $1 AND number < $4
+        ORDER BY number DESC LIMIT ${NEWEST_ROWS}
+      ),
+      recent AS MATERIALIZED (SELECT * FROM newest WHERE label >= $2 AND label < $3),
+      others AS MATERIALIZED (
+        SELECT label, key, number FROM assay.label
+        WHERE namespace = $1 AND label >= $2 AND label < $3 AND number < $4
+          AND NOT EXISTS (SELECT FROM recent) AND (SELECT count(*) FROM newest) = ${NEWEST_ROWS}
+      )
+    SELECT label, encode(key, 'hex') AS key, number
+    FROM (SELECT * FROM recent UNION ALL SELECT * FROM others) AS matching
     ORDER BY number DESC LIMIT ${PAGE_ROWS}`,
 };
 
@@ -59,7 +76,7 @@ export class FleetLabels implements LabelRecords {
     const from = Buffer.from(prefix);
     let before = Number.MAX_SAFE_INTEGER;
     for (;;) {
-      const rows = await this.#database.query<{ label: Buffer; key: Hash; number: number }>(PAGE, [
+      const rows = await this.#database.query<{ label: Buffer; key: Hash; number: number }>(LABEL_PAGE, [
         namespace,
         from,
         firstBeyond(from),
@@ -95,10 +112,10 @@ export class FleetLabels implements LabelRecords {
   }
 }
 
-/** The first text after all that begin with the prefix. Null: none. UTF-8 contains no byte 0xff. */
-function firstBeyond(prefix: Buffer): Buffer | null {
+/** The first bytes after all that begin with the prefix. UTF-8 contains no byte 0xff. */
+export function firstBeyond(prefix: Buffer): Buffer {
   const last = prefix.at(-1);
-  if (last === undefined) return null;
+  if (last === undefined) return Buffer.from([0xff]);
   const beyond = Buffer.from(prefix);
   beyond[beyond.length - 1] = last + 1;
   return beyond;

@@ -11,6 +11,7 @@
 //    STORE.indexShedMs, by what the last statements took, is refused at once.
 // D5 A statement that failed may have been executed. Every statement can be repeated.
 // D6 A PostgreSQL counts as away until `greet` has succeeded with it, at the start and after each loss.
+// D8 A node whose tables stop to fit while it runs uses them no more, until they fit again or it is replaced.
 // D7 `ask` has a connection of its own: the readiness of a node does not depend on how busy it is.
 //
 // Each write is one statement, so each is one transaction and one round trip.
@@ -41,6 +42,9 @@ export interface DatabaseOptions {
   readonly url: string;
   /** Reads what a node must know before it may use the tables. Throws if it must not. */
   readonly greet: (queries: Queries) => Promise<void>;
+  /** Looks every `watchMs` whether the tables still fit. Throws ASSAY_INDEX_VERSION if they do not. */
+  readonly watch?: (queries: Queries) => Promise<void>;
+  readonly watchMs?: number | undefined;
   /** The connection is lost: all that is remembered about the index must be forgotten. */
   readonly onLost: () => void;
   readonly answerMs?: number | undefined;
@@ -66,6 +70,7 @@ export class Database implements Queries {
   #isUnfit = false;
   #isClosed = false;
   #probe: NodeJS.Timeout | undefined;
+  readonly #watch: NodeJS.Timeout;
   readonly #sessions = new Set<Session>();
 
   /**
@@ -111,6 +116,8 @@ export class Database implements Queries {
     this.#pool = this.#open();
     this.#readiness = connect(1);
     this.#readiness.on('error', () => {});
+    this.#watch = setInterval(() => void this.#look(), options.watchMs ?? STORE.versionMs);
+    this.#watch.unref();
   }
 
   #open(): pg.Pool {
@@ -216,6 +223,17 @@ export class Database implements Queries {
     this.#probeLater(0);
   }
 
+  async #look(): Promise<void> {
+    if (this.#isAway) return;
+    try {
+      await this.#options.watch?.(this);
+    } catch (error) {
+      if (!(error instanceof AssayError) || error.code !== 'ASSAY_INDEX_VERSION') return;
+      this.#isUnfit = true;
+      this.#lost();
+    }
+  }
+
   #probeLater(delayMs: number): void {
     this.#probe = setTimeout(() => void this.#tryAgain(), delayMs);
     this.#probe.unref();
@@ -247,6 +265,7 @@ export class Database implements Queries {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#probe);
+    clearInterval(this.#watch);
     await Promise.all([this.#pool.end(), this.#readiness.end()]);
   }
 }

@@ -29,7 +29,9 @@ const COUNT: Statement = {
   name: 'janitor count',
   text: `
     SELECT (SELECT count(*) FROM assay.upload) AS uploads,
-      (SELECT count(*) FROM assay.object WHERE state = ${CONDEMNED}) AS condemned`,
+      (SELECT count(*) FROM (
+        SELECT FROM assay.object WHERE state = ${CONDEMNED} LIMIT ${STORE.countedObjects}
+      ) AS some) AS condemned`,
 };
 
 export interface JanitorOptions {

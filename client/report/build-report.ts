@@ -1,13 +1,7 @@
 // Makes the report of a run from what was recorded.
-// Guarantee: it has no content, no value of a variable and no command line. A reason that would show one is
-// replaced by a sentence that names the variable alone.
+// Guarantee: it has no content, no value of a variable and no command line.
 import { randomUUID } from 'node:crypto';
-import {
-  type MissCause,
-  type ReportedStep,
-  RUN_REPORT,
-  type RunReport,
-} from '../../core/metadata/run-report.ts';
+import { type ReportedStep, RUN_REPORT, type RunReport } from '../../core/metadata/run-report.ts';
 import { VERSION } from '../../core/version.ts';
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
@@ -105,14 +99,8 @@ function reportedStep(
   };
 }
 
-/** These reasons show values: what was declared before, and what is declared now. */
-const SHOWING_VALUES: ReadonlySet<MissCause['kind']> = new Set(['variable', 'platform', 'command']);
-
 function reasonOf({ outcome, reason, cause, replayed }: StepEnd): string {
-  if (outcome === 'failed' && !replayed && cause) return 'the command failed';
-  if (!cause || !SHOWING_VALUES.has(cause.kind)) return reason;
-  if (cause.kind === 'command') return 'the command line changed';
-  return `${cause.kind === 'variable' ? 'the variable' : 'the platform property'} ${cause.name ?? ''} changed`;
+  return outcome === 'failed' && !replayed && cause ? 'the command failed' : reason;
 }
 
 /** A declaration may set the value, too: NAME=VALUE. */

@@ -3,6 +3,7 @@ import { digestOf, type Hash } from '../../core/digest.ts';
 import type { MissCause } from '../../core/metadata/run-report.ts';
 import { type Difference, differences } from '../../store/actions/difference.ts';
 import { missCauseOf } from '../../store/actions/miss-cause.ts';
+import { sentenceOf, sentenceOfAll } from '../../store/actions/sentence.ts';
 import type { BlobReader, Store } from '../../store/store.ts';
 import { looksSecret } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
@@ -109,8 +110,9 @@ async function explainMiss(
     );
     if (found && (!best || found.length < best.differences.length)) best = { against, differences: found };
   }
-  if (best) return { ...best, reason: summarize(best.differences), cause: causeOf(best.differences) };
-  return last ? FORGOTTEN : NO_EARLIER_RUN;
+  if (!best) return last ? FORGOTTEN : NO_EARLIER_RUN;
+  const [first, ...more] = best.differences;
+  return first ? { ...best, reason: sentenceOfAll([first, ...more]), cause: missCauseOf(first) } : FORGOTTEN;
 }
 
 /** The newest run of the same step in this workspace, else in another one. */
@@ -142,23 +144,9 @@ async function unlessGone<T>(ask: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-function causeOf([first]: readonly Difference[]): MissCause {
-  return first ? missCauseOf(first) : FIRST_RUN;
-}
-
-/** One line: the first difference and the number of others. */
-export function summarize(found: readonly Difference[]): string {
-  const [first, ...more] = found;
-  if (!first) return 'no earlier run';
-  return more.length === 0 ? describe(first) : `${describe(first)} (and ${more.length} more)`;
-}
-
+/** A line of a list of differences: on this machine, with the values. */
 export function describe(difference: Difference): string {
   switch (difference.kind) {
-    case 'input':
-      return `${difference.path} ${difference.change === 'changed' ? 'changed' : `was ${difference.change}`}`;
-    case 'tool':
-      return `tool ${difference.name} ${difference.change === 'changed' ? 'changed' : `was ${difference.change}`}`;
     case 'variable':
       return describeValue(difference.name, difference.before, difference.after);
     case 'platform':
@@ -167,10 +155,10 @@ export function describe(difference: Difference): string {
       return `command ${quote(difference.before)} -> ${quote(difference.after)}`;
     case 'working-directory':
       return `working directory ${difference.before || '.'} -> ${difference.after || '.'}`;
-    case 'output':
-      return `output ${difference.path} was ${difference.change}`;
     case 'key-version':
       return `key format ${difference.before} -> ${difference.after}`;
+    default:
+      return sentenceOf(difference);
   }
 }
 

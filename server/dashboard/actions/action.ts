@@ -15,6 +15,7 @@ import { type ActionResult, Directory } from '../../../core/proto/generated/reap
 import { decodeResult } from '../../../core/result.ts';
 import { decodeTree } from '../../../core/tree.ts';
 import { missCauseOf } from '../../../store/actions/miss-cause.ts';
+import { sentenceOf } from '../../../store/actions/sentence.ts';
 import { readAction } from '../../../store/actions/stored-action.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
 import { readBlob } from '../../../store/shared/read-blob.ts';
@@ -31,7 +32,7 @@ import type {
   LogText,
 } from '../api/types.ts';
 import { contentOf } from '../documents.ts';
-import { differencesWithin, sentenceOf } from '../runs/explain-misses.ts';
+import { differencesWithin } from '../runs/explain-misses.ts';
 import type { StoredDetails, StoredRow } from '../runs/run-documents.ts';
 
 /** Runs that are searched for steps with the same key, and rows that are shown. */

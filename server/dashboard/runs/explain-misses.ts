@@ -5,6 +5,7 @@ import { type Hash, isHash } from '../../../core/digest.ts';
 import type { MissCause } from '../../../core/metadata/run-report.ts';
 import { type Difference, differences } from '../../../store/actions/difference.ts';
 import { missCauseOf } from '../../../store/actions/miss-cause.ts';
+import { sentenceOfAll } from '../../../store/actions/sentence.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { DASHBOARD } from '../../limits.ts';
 
@@ -22,9 +23,7 @@ export async function explainMiss(
   if (!isHash(before) || !isHash(after) || before === after) return undefined;
   const found = await differencesWithin(before, after, blobs);
   const [first, ...more] = found;
-  if (!first) return undefined;
-  const why = sentenceOf(first);
-  return { cause: missCauseOf(first), why: more.length === 0 ? why : `${why} (and ${more.length} more)` };
+  return first && { cause: missCauseOf(first), why: sentenceOfAll([first, ...more]) };
 }
 
 /** Empty if an action is gone. */
@@ -51,35 +50,4 @@ function bounded(blobs: Blobs): Blobs {
       return blob;
     },
   };
-}
-
-/** Without values: a variable or a command line may hold a secret. */
-export function sentenceOf(difference: Difference): string {
-  switch (difference.kind) {
-    case 'input':
-    case 'output':
-      return `${difference.path} ${verbOf(difference.change)}`;
-    case 'tool':
-      return `the tool ${difference.name} ${verbOf(difference.change)}`;
-    case 'variable':
-      return `the variable ${difference.name} ${verbOf(changeOf(difference))}`;
-    case 'platform':
-      return `the platform property ${difference.name} ${verbOf(changeOf(difference))}`;
-    case 'command':
-      return 'the command line changed';
-    case 'working-directory':
-      return 'the working directory changed';
-    case 'key-version':
-      return 'Assay made the key in another way';
-  }
-}
-
-type Change = 'changed' | 'added' | 'removed';
-
-function changeOf({ before, after }: { readonly before?: string; readonly after?: string }): Change {
-  return before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
-}
-
-function verbOf(change: Change): string {
-  return change === 'changed' ? 'changed' : `was ${change}`;
 }

@@ -54,7 +54,7 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
   test('a changed declared variable is a miss', async () => {
     await build();
     const next = await build({ env: { MODE: 'release' } });
-    expect(next.summary).toMatchObject({ outcome: 'miss', reason: 'MODE debug -> release' });
+    expect(next.summary).toMatchObject({ outcome: 'miss', reason: 'the variable MODE changed' });
     expect(output()).toContain('release');
   });
 
@@ -62,7 +62,7 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
     await build();
     shop.write('stamp', '#!/bin/sh\necho stamp 2\n', 0o755, toolFolder);
     const next = await build();
-    expect(next.summary).toMatchObject({ outcome: 'miss', reason: 'tool stamp changed' });
+    expect(next.summary).toMatchObject({ outcome: 'miss', reason: 'the tool stamp changed' });
     expect(output()).toContain('stamp 2');
   });
 

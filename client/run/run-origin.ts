@@ -6,12 +6,13 @@
 // take a scan of the whole tree, so it is not told.
 import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { digestOf } from '../../core/digest.ts';
 import { isCommit, isWhere, type RunOrigin } from '../../core/metadata/receipt.ts';
 import { VERSION } from '../../core/version.ts';
 import { userName } from '../../hermeticity/system/password-file.ts';
 import type { Variables } from '../action/environment.ts';
+import { gitCheckout, readIfThere } from '../files/git-folder.ts';
 import { RUN } from '../limits.ts';
 import type { KeyedAction } from './key.ts';
 
@@ -86,27 +87,11 @@ function tellingUserName(): string | undefined {
 /** Undefined outside a repository, before the first commit, and with a reference format that is no files. */
 export function checkedOutCommit(workspace: string): string | undefined {
   try {
-    const folder = gitFolder(workspace);
+    const folder = gitCheckout(workspace)?.folder;
     return folder && commitOf(readIfThere(join(folder, 'HEAD')) ?? '', folder);
   } catch {
     return undefined;
   }
-}
-
-/** Undefined outside a repository. */
-export function gitFolder(from: string): string | undefined {
-  const path = join(from, '.git');
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats?.isDirectory()) return path;
-  /* A worktree or a submodule */
-  if (stats?.isFile())
-    return resolve(
-      from,
-      readFileSync(path, 'utf8')
-        .replace(/^gitdir: /, '')
-        .trim(),
-    );
-  return from === dirname(from) ? undefined : gitFolder(dirname(from));
 }
 
 function commitOf(head: string, folder: string): string | undefined {
@@ -128,9 +113,4 @@ function refCommit(ref: string, folder: string): string | undefined {
     .split('\n')
     .find((one) => one.endsWith(` ${ref}`));
   return line?.split(' ')[0];
-}
-
-/** Reads plain files only: a pipe would wait for its writer. */
-export function readIfThere(file: string): string | undefined {
-  return statSync(file, { throwIfNoEntry: false })?.isFile() ? readFileSync(file, 'utf8') : undefined;
 }

@@ -1,7 +1,7 @@
 // The repository and the branch of a run: as the CI job names them, else from the files of .git. git is not started.
-import { join, resolve } from 'node:path';
+import { basename, isAbsolute, join, resolve } from 'node:path';
 import type { Variables } from '../action/environment.ts';
-import { gitFolder, readIfThere } from '../run/run-origin.ts';
+import { gitCheckout, readIfThere } from '../files/git-folder.ts';
 
 export interface CheckedOut {
   /** Host and path, such as github.com/acme/app. */
@@ -10,10 +10,21 @@ export interface CheckedOut {
 }
 
 export function checkedOut(workspace: string, variables: Variables): CheckedOut {
-  const git = readGit(workspace);
-  const repository = nameOf(repositoryInJob(variables) ?? git.remote ?? '');
-  const branch = branchInJob(variables) ?? git.branch;
+  const repository = repositoryOf(workspace, variables);
+  const branch = branchInJob(variables) ?? readGit(workspace).branch;
   return { ...(repository && { repository }), ...(branch && { branch }) };
+}
+
+export function repositoryOf(workspace: string, variables: Variables): string | undefined {
+  const address = repositoryInJob(variables) ?? readGit(workspace).remote ?? '';
+  return nameOf(address) || undefined;
+}
+
+/** The last name of an origin that is a folder of this machine. */
+export function localOrigin(workspace: string): string | undefined {
+  const { remote = '' } = readGit(workspace);
+  const path = remote.replace(/^file:\/\//, '');
+  return isAbsolute(path) ? basename(path.replace(/\/\.git\/?$/, ''), '.git') || undefined : undefined;
 }
 
 function repositoryInJob(variables: Variables): string | undefined {
@@ -69,7 +80,7 @@ function readGit(workspace: string): {
   readonly branch?: string | undefined;
 } {
   try {
-    const folder = gitFolder(workspace);
+    const folder = gitCheckout(workspace)?.folder;
     if (folder === undefined) return {};
     const branch = /^ref: refs\/heads\/(.+)$/m.exec(readIfThere(join(folder, 'HEAD')) ?? '')?.[1];
     return { branch, remote: remoteIn(folder) };

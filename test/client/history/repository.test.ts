@@ -1,6 +1,6 @@
 // The names of repositories and branches in reports.
 import { expect, test } from 'vitest';
-import { checkedOut, nameOf } from '../../../client/report/repository.ts';
+import { checkedOut, nameOf } from '../../../client/history/repository.ts';
 
 test.each([
   ['https://github.com/acme/app.git', 'github.com/acme/app'],

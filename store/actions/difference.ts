@@ -1,10 +1,11 @@
-// The differences between two stored actions, by name: from their Action, Command and Directory messages.
+// The differences between two actions, by name: from their Action, Command and Directory messages, or from what
+// is known of them without values (outline.ts).
 import { type Digest, type Hash, parseDigest } from '../../core/digest.ts';
 import { join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
-import { type Command, Directory } from '../../core/proto/generated/reapi.ts';
+import { Directory } from '../../core/proto/generated/reapi.ts';
 import { readBlob } from '../shared/read-blob.ts';
 import type { BlobReader } from '../store.ts';
-import { readAction, type StoredAction } from './stored-action.ts';
+import { readAction } from './stored-action.ts';
 
 export type Difference =
   | { readonly kind: 'input'; readonly change: 'changed' | 'added' | 'removed'; readonly path: RelPath }
@@ -16,45 +17,77 @@ export type Difference =
   | { readonly kind: 'output'; readonly change: 'added' | 'removed'; readonly path: string }
   | { readonly kind: 'key-version'; readonly before: string; readonly after: string };
 
+/** What of an action is compared. Digests may stand for the words and the values, in both actions. */
+export interface ComparedAction {
+  readonly keyVersion: string;
+  readonly command: readonly string[];
+  readonly workingDirectory: string;
+  readonly outputs: readonly string[];
+  readonly variables: ReadonlyMap<string, string>;
+  readonly properties: ReadonlyMap<string, string>;
+  readonly inputRoot: Digest;
+}
+
+export type ReadDirectory = (digest: Digest) => Promise<Uint8Array>;
+
 /** Empty if the two are equal. Throws if the store no longer has one of them. */
 export async function differences(before: Hash, after: Hash, blobs: BlobReader): Promise<Difference[]> {
-  const [old, now] = await Promise.all([readAction(before, blobs), readAction(after, blobs)]);
+  const [old, now] = await Promise.all([readCompared(before, blobs), readCompared(after, blobs)]);
+  return compareActions(old, now, ({ hash }) => readBlob(hash, blobs));
+}
+
+export async function readCompared(key: Hash, blobs: BlobReader): Promise<ComparedAction> {
+  const { command, platform, inputRoot, keyVersion } = await readAction(key, blobs);
+  return {
+    keyVersion,
+    command: command.arguments,
+    workingDirectory: command.workingDirectory,
+    outputs: command.outputPaths,
+    variables: new Map(command.environmentVariables.map(({ name, value }) => [name, value])),
+    properties: platform,
+    inputRoot,
+  };
+}
+
+export async function compareActions(
+  old: ComparedAction,
+  now: ComparedAction,
+  read: ReadDirectory,
+): Promise<Difference[]> {
   return [
     ...keyVersions(old, now),
-    ...commands(old.command, now.command),
-    ...properties(old, now),
-    ...(await inputs(old.inputRoot, now.inputRoot, blobs)),
+    ...commands(old, now),
+    ...properties(old.properties, now.properties),
+    ...(await inputs(old.inputRoot, now.inputRoot, read)),
   ];
 }
 
-function keyVersions(old: StoredAction, now: StoredAction): Difference[] {
+function keyVersions(old: ComparedAction, now: ComparedAction): Difference[] {
   if (old.keyVersion === now.keyVersion) return [];
   return [{ kind: 'key-version', before: old.keyVersion, after: now.keyVersion }];
 }
 
-function commands(old: Command, now: Command): Difference[] {
+function commands(old: ComparedAction, now: ComparedAction): Difference[] {
   const found: Difference[] = [];
-  if (old.arguments.join('\0') !== now.arguments.join('\0')) {
-    found.push({ kind: 'command', before: old.arguments, after: now.arguments });
-  }
+  if (old.command.join('\0') !== now.command.join('\0'))
+    found.push({ kind: 'command', before: old.command, after: now.command });
   if (old.workingDirectory !== now.workingDirectory) {
     found.push({ kind: 'working-directory', before: old.workingDirectory, after: now.workingDirectory });
   }
-  for (const path of now.outputPaths) {
-    if (!old.outputPaths.includes(path)) found.push({ kind: 'output', change: 'added', path });
+  for (const path of now.outputs) {
+    if (!old.outputs.includes(path)) found.push({ kind: 'output', change: 'added', path });
   }
-  for (const path of old.outputPaths) {
-    if (!now.outputPaths.includes(path)) found.push({ kind: 'output', change: 'removed', path });
+  for (const path of old.outputs) {
+    if (!now.outputs.includes(path)) found.push({ kind: 'output', change: 'removed', path });
   }
-  const variables = (command: Command) =>
-    new Map(command.environmentVariables.map(({ name, value }) => [name, value]));
-  for (const change of changedKeys(variables(old), variables(now)))
-    found.push({ kind: 'variable', ...change });
+  for (const change of changedKeys(old.variables, now.variables)) found.push({ kind: 'variable', ...change });
   return found;
 }
 
-function properties(old: StoredAction, now: StoredAction): Difference[] {
-  return changedKeys(old.platform, now.platform).map(({ name, before, after }): Difference => {
+type Properties = ReadonlyMap<string, string>;
+
+function properties(old: Properties, now: Properties): Difference[] {
+  return changedKeys(old, now).map(({ name, before, after }): Difference => {
     const [, tool] = /^(?:tool|program):(.*)$/s.exec(name) ?? [];
     if (tool === undefined) return { kind: 'platform', name, ...defined(before, after) };
     const change = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
@@ -83,14 +116,11 @@ function defined(before: string | undefined, after: string | undefined): { befor
 async function inputs(
   old: Digest,
   now: Digest,
-  blobs: BlobReader,
+  read: ReadDirectory,
   at: RelPath = ROOT,
 ): Promise<Difference[]> {
   if (old.hash === now.hash) return [];
-  const [before, after] = [
-    Directory.decode(await readBlob(old.hash, blobs)),
-    Directory.decode(await readBlob(now.hash, blobs)),
-  ];
+  const [before, after] = [Directory.decode(await read(old)), Directory.decode(await read(now))];
   const found: Difference[] = [];
   for (const { name, before: was, after: is } of changedKeys(leaves(before), leaves(after))) {
     const change = was === undefined ? 'added' : is === undefined ? 'removed' : 'changed';
@@ -100,7 +130,7 @@ async function inputs(
   for (const name of [...new Set([...oldFolders.keys(), ...newFolders.keys()])].sort()) {
     const path = join(at, parseRelPath(name));
     const [was, is] = [oldFolders.get(name), newFolders.get(name)];
-    if (was && is) found.push(...(await inputs(was, is, blobs, path)));
+    if (was && is) found.push(...(await inputs(was, is, read, path)));
     else found.push({ kind: 'input', change: is ? 'added' : 'removed', path });
   }
   return found;

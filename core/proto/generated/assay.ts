@@ -131,6 +131,11 @@ export interface ListPathSetsRequest {
   key: string;
   /** How many bytes of a predicted result, and of its small blobs, the client accepts. 0 for no prediction. */
   inlinedBytes: number;
+  /**
+   * The id of the action's step (core/metadata/step-id.ts). If there is no result, the client wants to know what the
+   * step did before.
+   */
+  step: Buffer;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -150,6 +155,44 @@ export interface ListPathSetsResponse {
   predicted: string;
   /** The predicted ActionResult, with inlined blobs behind it. */
   answer: Buffer;
+  /** With is_miss, for a client that named a step: an encoded EarlierAction. Empty from a server that keeps no runs. */
+  earlier: Buffer;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/**
+ * The closest earlier action of a step, for the reason of a miss. It has names and digests, and no value of a
+ * variable and no command line: who reads a result need not know them.
+ */
+export interface EarlierAction {
+  /** "none": no run of the step was reported. "same": this action itself ran. "other": the rest is about another one. */
+  outcome: string;
+  /** Where it ran: the namespace, the id of the reported run, and its start in milliseconds since 1970. */
+  namespace: string;
+  run: string;
+  at: number;
+  /** How its command ended, and why its result was not stored. 0 and empty if it was. */
+  exitCode: number;
+  notKept: string;
+  /** The rest is absent if the server no longer has the action. */
+  keyVersion: string;
+  /** Of the arguments. This digest and the ones below: store/actions/outline.ts. */
+  command: Buffer;
+  workingDirectory: string;
+  outputs: string[];
+  variables: DigestedValue[];
+  properties: DigestedValue[];
+  /** The root Directory of the inputs. */
+  inputRoot: string;
+  inputRootBytes: number;
+  /** Some of the Directory messages below it, the upper ones first. The others are blobs. */
+  directories: Buffer[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface DigestedValue {
+  name: string;
+  digest: Buffer;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -184,6 +227,8 @@ export interface FindResultRequest {
   inlinedBytes: number;
   /** The list came with a prediction that was wrong. This request is counted instead of it. */
   afterPrediction: boolean;
+  /** As in ListPathSetsRequest. */
+  step: Buffer;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -203,6 +248,8 @@ export interface FindResultResponse {
   result: string;
   /** The ActionResult, with inlined blobs behind it. */
   answer: Buffer;
+  /** For a miss, as in ListPathSetsResponse. */
+  earlier: Buffer;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1123,7 +1170,7 @@ export const AssetTimes: MessageFns<AssetTimes> = {
 };
 
 function createBaseListPathSetsRequest(): ListPathSetsRequest {
-  return { instanceName: "", key: "", inlinedBytes: 0, _unknownFields: {} };
+  return { instanceName: "", key: "", inlinedBytes: 0, step: Buffer.alloc(0), _unknownFields: {} };
 }
 
 export const ListPathSetsRequest: MessageFns<ListPathSetsRequest> = {
@@ -1136,6 +1183,9 @@ export const ListPathSetsRequest: MessageFns<ListPathSetsRequest> = {
     }
     if (message.inlinedBytes !== 0) {
       writer.uint32(24).int64(message.inlinedBytes);
+    }
+    if (message.step.length !== 0) {
+      writer.uint32(34).bytes(message.step);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1185,6 +1235,14 @@ export const ListPathSetsRequest: MessageFns<ListPathSetsRequest> = {
             message.inlinedBytes = longToNumber(reader.int64());
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.step = Buffer.from(reader.bytes());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1214,6 +1272,7 @@ function createBaseListPathSetsResponse(): ListPathSetsResponse {
     isMiss: false,
     predicted: "",
     answer: Buffer.alloc(0),
+    earlier: Buffer.alloc(0),
     _unknownFields: {},
   };
 }
@@ -1237,6 +1296,9 @@ export const ListPathSetsResponse: MessageFns<ListPathSetsResponse> = {
     }
     if (message.answer.length !== 0) {
       writer.uint32(50).bytes(message.answer);
+    }
+    if (message.earlier.length !== 0) {
+      writer.uint32(58).bytes(message.earlier);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1308,6 +1370,320 @@ export const ListPathSetsResponse: MessageFns<ListPathSetsResponse> = {
             }
 
             message.answer = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.earlier = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseEarlierAction(): EarlierAction {
+  return {
+    outcome: "",
+    namespace: "",
+    run: "",
+    at: 0,
+    exitCode: 0,
+    notKept: "",
+    keyVersion: "",
+    command: Buffer.alloc(0),
+    workingDirectory: "",
+    outputs: [],
+    variables: [],
+    properties: [],
+    inputRoot: "",
+    inputRootBytes: 0,
+    directories: [],
+    _unknownFields: {},
+  };
+}
+
+export const EarlierAction: MessageFns<EarlierAction> = {
+  encode(message: EarlierAction, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.outcome !== "") {
+      writer.uint32(10).string(message.outcome);
+    }
+    if (message.namespace !== "") {
+      writer.uint32(18).string(message.namespace);
+    }
+    if (message.run !== "") {
+      writer.uint32(26).string(message.run);
+    }
+    if (message.at !== 0) {
+      writer.uint32(32).int64(message.at);
+    }
+    if (message.exitCode !== 0) {
+      writer.uint32(40).int32(message.exitCode);
+    }
+    if (message.notKept !== "") {
+      writer.uint32(50).string(message.notKept);
+    }
+    if (message.keyVersion !== "") {
+      writer.uint32(58).string(message.keyVersion);
+    }
+    if (message.command.length !== 0) {
+      writer.uint32(66).bytes(message.command);
+    }
+    if (message.workingDirectory !== "") {
+      writer.uint32(74).string(message.workingDirectory);
+    }
+    for (const v of message.outputs) {
+      writer.uint32(82).string(v!);
+    }
+    for (const v of message.variables) {
+      DigestedValue.encode(v!, writer.uint32(90).fork()).join();
+    }
+    for (const v of message.properties) {
+      DigestedValue.encode(v!, writer.uint32(98).fork()).join();
+    }
+    if (message.inputRoot !== "") {
+      writer.uint32(106).string(message.inputRoot);
+    }
+    if (message.inputRootBytes !== 0) {
+      writer.uint32(112).int64(message.inputRootBytes);
+    }
+    for (const v of message.directories) {
+      writer.uint32(122).bytes(v!);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EarlierAction {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEarlierAction();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.outcome = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.namespace = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.run = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.at = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.exitCode = reader.int32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.notKept = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.keyVersion = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.command = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.workingDirectory = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.outputs.push(reader.string());
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.variables.push(DigestedValue.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.properties.push(DigestedValue.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.inputRoot = reader.string();
+            continue;
+          }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.inputRootBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.directories.push(Buffer.from(reader.bytes()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDigestedValue(): DigestedValue {
+  return { name: "", digest: Buffer.alloc(0), _unknownFields: {} };
+}
+
+export const DigestedValue: MessageFns<DigestedValue> = {
+  encode(message: DigestedValue, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.digest.length !== 0) {
+      writer.uint32(18).bytes(message.digest);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DigestedValue {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDigestedValue();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.digest = Buffer.from(reader.bytes());
             continue;
           }
         }
@@ -1540,7 +1916,15 @@ export const AddPathSetResponse: MessageFns<AddPathSetResponse> = {
 };
 
 function createBaseFindResultRequest(): FindResultRequest {
-  return { instanceName: "", key: "", candidates: [], inlinedBytes: 0, afterPrediction: false, _unknownFields: {} };
+  return {
+    instanceName: "",
+    key: "",
+    candidates: [],
+    inlinedBytes: 0,
+    afterPrediction: false,
+    step: Buffer.alloc(0),
+    _unknownFields: {},
+  };
 }
 
 export const FindResultRequest: MessageFns<FindResultRequest> = {
@@ -1559,6 +1943,9 @@ export const FindResultRequest: MessageFns<FindResultRequest> = {
     }
     if (message.afterPrediction !== false) {
       writer.uint32(40).bool(message.afterPrediction);
+    }
+    if (message.step.length !== 0) {
+      writer.uint32(50).bytes(message.step);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1622,6 +2009,14 @@ export const FindResultRequest: MessageFns<FindResultRequest> = {
             }
 
             message.afterPrediction = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.step = Buffer.from(reader.bytes());
             continue;
           }
         }
@@ -1719,7 +2114,7 @@ export const ResultCandidate: MessageFns<ResultCandidate> = {
 };
 
 function createBaseFindResultResponse(): FindResultResponse {
-  return { mark: "", result: "", answer: Buffer.alloc(0), _unknownFields: {} };
+  return { mark: "", result: "", answer: Buffer.alloc(0), earlier: Buffer.alloc(0), _unknownFields: {} };
 }
 
 export const FindResultResponse: MessageFns<FindResultResponse> = {
@@ -1732,6 +2127,9 @@ export const FindResultResponse: MessageFns<FindResultResponse> = {
     }
     if (message.answer.length !== 0) {
       writer.uint32(26).bytes(message.answer);
+    }
+    if (message.earlier.length !== 0) {
+      writer.uint32(34).bytes(message.earlier);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1779,6 +2177,14 @@ export const FindResultResponse: MessageFns<FindResultResponse> = {
             }
 
             message.answer = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.earlier = Buffer.from(reader.bytes());
             continue;
           }
         }

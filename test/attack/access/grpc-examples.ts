@@ -39,6 +39,7 @@ const NOTHING = new Uint8Array(0);
 const about = { instanceName: '', digestFunction: 0 } as const;
 const ASSET = '/build.bazel.remote.asset.v1';
 const NAMED = { uris: ['urn:an-asset'] };
+const STEP = Buffer.alloc(16, 7);
 const ALL = Object.values(DIGESTS);
 
 const one = (message: { finish(): Uint8Array }): readonly Uint8Array[] => [message.finish()];
@@ -170,9 +171,19 @@ export const GRPC_EXAMPLES: Readonly<Record<string, Calls>> = {
       }),
     ),
   ],
-  [`/${PATH_SETS_SERVICE}/List`]: () => [one(ListPathSetsRequest.encode({ ...list, inlinedBytes: 100_000 }))],
+  [`/${PATH_SETS_SERVICE}/List`]: () => [
+    one(ListPathSetsRequest.encode({ ...list, inlinedBytes: 100_000, step: STEP })),
+  ],
   [`/${PATH_SETS_SERVICE}/Find`]: () => [
-    one(FindResultRequest.encode({ ...list, candidates, inlinedBytes: 100_000, afterPrediction: false })),
+    one(
+      FindResultRequest.encode({
+        ...list,
+        candidates,
+        inlinedBytes: 100_000,
+        afterPrediction: false,
+        step: STEP,
+      }),
+    ),
   ],
   [`/${PATH_SETS_SERVICE}/Add`]: () => [
     one(AddPathSetRequest.encode({ ...list, set: DIGESTS.pathSet.hash })),

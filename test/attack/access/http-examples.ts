@@ -31,6 +31,7 @@ const find = FindResultRequest.encode({
   candidates: [{ set: Buffer.alloc(8), result: Buffer.from(KEY.hash, 'hex') }],
   inlinedBytes: 100_000,
   afterPrediction: false,
+  step: Buffer.alloc(16, 7),
 }).finish();
 const FIND = Buffer.from(find).toString('base64url');
 

@@ -189,9 +189,10 @@ export function grpcTargets(random: Random): GrpcTarget[] {
         return { set: result.subarray(0, 8), result };
       });
       const inlinedBytes = random.pick([0, 1000, 1_000_000]);
-      const find = { ...name, candidates, inlinedBytes, afterPrediction: random.pick([true, false]) };
+      const step = Buffer.alloc(random.pick([0, 1, 16]), random.below(256));
+      const find = { ...name, candidates, inlinedBytes, afterPrediction: random.pick([true, false]), step };
       return random.pick([
-        one(`${PATH_SETS}/List`, ListPathSetsRequest.encode({ ...name, inlinedBytes }).finish()),
+        one(`${PATH_SETS}/List`, ListPathSetsRequest.encode({ ...name, inlinedBytes, step }).finish()),
         one(`${PATH_SETS}/Add`, AddPathSetRequest.encode({ ...name, set: digest().hash }).finish()),
         one(`${PATH_SETS}/Find`, FindResultRequest.encode(find).finish()),
       ]);

@@ -110,6 +110,7 @@ export function httpTargets(random: Random): FuzzTarget[] {
         candidates,
         inlinedBytes: 1000,
         afterPrediction: random.below(2) === 0,
+        step: Buffer.from(digits(random.below(2) * 32), 'hex'),
       });
       return random.pick([
         request('PUT', `${path}?set=${digestOf(Buffer.alloc(0)).hash}`),

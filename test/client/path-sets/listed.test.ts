@@ -245,10 +245,11 @@ async function liar(
     sets: sets.map((set) => Buffer.from(set)),
     takesPublications: false,
     isMiss: false,
+    earlier: Buffer.alloc(0),
     ...prediction,
   };
   const answer = Buffer.from(ListPathSetsResponse.encode(list).finish());
-  const miss = { mark: FIND_MARK, result: '', answer: Buffer.alloc(0) };
+  const miss = { mark: FIND_MARK, result: '', answer: Buffer.alloc(0), earlier: Buffer.alloc(0) };
   const server = createServer(async (incoming, response) => {
     const { method = '', url = '' } = incoming;
     await bodyOf(incoming);

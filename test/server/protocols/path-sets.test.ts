@@ -23,6 +23,7 @@ import { ask, type Method, type TestServer, type TestServerOptions, testServer }
 import { only } from './reapi/rig.ts';
 
 const KEY = digestOf(Buffer.from('an action')).hash;
+const NO_STEP = Buffer.alloc(0);
 const TEAM = parseNamespace('team');
 const URL_OF_LIST = `/path-sets/v1/team/${KEY}`;
 
@@ -71,7 +72,7 @@ function findMessage(
   const candidates = wanted.map(({ set, result }) => {
     return { set: Buffer.from(set, 'hex').subarray(0, 8), result: Buffer.from(result, 'hex') };
   });
-  const request = { ...name, candidates, inlinedBytes: 10_000, afterPrediction };
+  const request = { ...name, candidates, inlinedBytes: 10_000, afterPrediction, step: NO_STEP };
   return Buffer.from(FindResultRequest.encode(request).finish());
 }
 
@@ -203,7 +204,7 @@ describe('the result that the first set led to', () => {
     await ask(`${url}?inlined=10000`, 'GET', compared);
     const wanted = findMessage({ instanceName: '', key: '' }, [{ set, result: KEY }], true);
     await ask(`${url}?find=${wanted.toString('base64url')}`, 'GET', compared);
-    const list = { instanceName: 'team', key: KEY, inlinedBytes: 10_000 };
+    const list = { instanceName: 'team', key: KEY, inlinedBytes: 10_000, step: NO_STEP };
     const call = await grpc(server, compared.headers);
     await call('List', ListPathSetsRequest.encode(list).finish());
     await server.stop();
@@ -228,7 +229,12 @@ describe('the result that the first set led to', () => {
     await add(server, setOf('a'));
     const key = await storeResult(server, 'a', recordedKey(setOf('a')));
     const call = await grpc(server);
-    const message = ListPathSetsRequest.encode({ instanceName: 'team', key: KEY, inlinedBytes: 10_000 });
+    const message = ListPathSetsRequest.encode({
+      instanceName: 'team',
+      key: KEY,
+      inlinedBytes: 10_000,
+      step: NO_STEP,
+    });
     const listed = only(ListPathSetsResponse, await call('List', message.finish()));
     expect(listed).toMatchObject({ predicted: key });
     expect(splitBlobs(listed.answer).blobs).toHaveLength(1);
@@ -405,7 +411,7 @@ test('gRPC and HTTP have the same lists', async () => {
   const b = await store(server, setOf('b'));
   const added = await call('Add', AddPathSetRequest.encode({ ...about, set: b }).finish());
   expect(added).toMatchObject({ status: 'OK' });
-  const message = ListPathSetsRequest.encode({ ...about, inlinedBytes: 0 }).finish();
+  const message = ListPathSetsRequest.encode({ ...about, inlinedBytes: 0, step: NO_STEP }).finish();
   const listed = only(ListPathSetsResponse, await call('List', message));
   expect(listed.sets.map((bytes) => digestOf(bytes).hash)).toEqual([b, a]);
   expect(await list(server)).toEqual([b, a]);

@@ -213,6 +213,19 @@ export const ZSTD = {
   firstInputBytes: 4 * KIB,
 } as const;
 
+/** What a miss is told about the earlier action of its step (server/protocols/path-sets/earlier.ts). */
+export const EARLIER = {
+  /** Of the whole message. */
+  maxBytes: 96 * KIB,
+  /** An Action and a Command that are read for it. */
+  maxActionBytes: 1 * MIB,
+  /** Directory messages in the answer. */
+  directories: 64,
+  directoryBytes: 16 * KIB,
+  /** Namespaces whose newest action is tried. */
+  triedActions: 3,
+} as const;
+
 /** What the dashboard keeps and shows. */
 export const DASHBOARD = {
   /** Reported runs, and figures by the hour. */

@@ -2,11 +2,21 @@
 // It has names, digests and durations. It has no content, no value of a variable and no command line.
 //
 // A server announces that it takes reports with the header RUNS_HEADER in an answer of the path-set protocol:
-// only an Assay server has that protocol, and it sends the header only to a token with the right `runs:write`.
+// only an Assay server has that protocol, and it sends the header only to a token with the right `runs:write`. The
+// value of the header is the newest form that the server takes: it refuses a report with fields that it does not know.
 import type { EvidenceStatus } from '../evidence.ts';
 
 export const RUNS_PATH = '/api/v1/runs';
 export const RUNS_HEADER = 'assay-runs';
+/** The form with `id` and `differences` of a step. */
+export const RUNS_FORM = 2;
+
+/** The newest form that the header announces; 0 without one. */
+export function reportForm(header: unknown): number {
+  if (header === undefined) return 0;
+  const form = Number(header);
+  return Number.isInteger(form) && form > 0 ? form : 1;
+}
 
 export const RUN_REPORT = {
   /** The whole body. */
@@ -75,6 +85,8 @@ export interface ReportedFacts {
 
 export interface ReportedStep {
   readonly step: string;
+  /** Its id (step-id.ts). Not in the first form. */
+  readonly id?: string;
   readonly outcome: StepOutcome;
   /** In one line. */
   readonly why: string;

@@ -16,6 +16,7 @@ import {
   type Namespace,
   type NamespaceRange,
   namespaceBelow,
+  writtenFrom,
 } from '../../core/namespace.ts';
 import { labelEntry, pathSetEntry, resultEntry, type WriteLog } from '../../store/log/write-log.ts';
 import type {
@@ -109,6 +110,12 @@ export class ScopedStore {
     const { readable } = this;
     if (!this.#hasOverview || readable === undefined || 'below' in readable) return readable;
     return this.#withBelow(readable);
+  }
+
+  /** Where those report their runs whose results a lookup of this namespace finds, in the order of the lookup. */
+  reportedIn(requested: Namespace): readonly Namespace[] {
+    if (!this.identity.rights.has('results:read')) return [];
+    return [...new Set(this.#lookups.map((base) => writtenFrom(namespaceBelow(base, requested))))];
   }
 
   /** The namespaces whose figures it sees. */

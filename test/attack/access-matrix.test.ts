@@ -2,7 +2,7 @@
 // come from the server's own tables (access/surface.ts), and one rule for each identity says what must hold.
 import { expect, test } from 'vitest';
 import { ERRORS } from '../../core/errors.ts';
-import { RUNS_HEADER } from '../../core/metadata/run-report.ts';
+import { RUNS_FORM, RUNS_HEADER } from '../../core/metadata/run-report.ts';
 import { showsMark } from './access/content.ts';
 import { GRPC_EXAMPLES } from './access/grpc-examples.ts';
 import { HTTP_EXAMPLES } from './access/http-examples.ts';
@@ -103,7 +103,7 @@ test('a reader reads what main reads, and changes nothing', async () => {
 }, 120_000);
 
 /** These say what the identity may do. */
-const ANNOUNCEMENT = `${RUNS_HEADER}: 1\n`;
+const ANNOUNCEMENT = `${RUNS_HEADER}: ${RUNS_FORM}\n`;
 const CAPABILITIES = '/build.bazel.remote.execution.v2.Capabilities/GetCapabilities 0';
 
 test('a writer gets no byte of content, not even of its own', async () => {

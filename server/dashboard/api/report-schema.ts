@@ -22,6 +22,7 @@ function list(items: object, maxItems: number): object {
 const STEP = object(
   {
     step: NAME,
+    id: { type: 'string', pattern: '^[0-9a-f]{32}$' },
     outcome: { enum: STEP_OUTCOMES },
     why: TEXT,
     cause: object({ kind: { enum: MISS_KINDS }, name: NAME }, 'name'),
@@ -42,6 +43,7 @@ const STEP = object(
     diverged: FLAG,
     variables: list(NAME, RUN_REPORT.maxVariables),
   },
+  'id',
   'cause',
   'key',
   'status',

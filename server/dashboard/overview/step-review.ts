@@ -10,7 +10,7 @@ import type { History } from '../../../store/history.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type { FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
 import { documentsIn } from '../documents.ts';
-import type { StoredStep } from '../runs/run-documents.ts';
+import { STEP_KIND, type StoredStep } from '../step-documents.ts';
 
 export interface ReviewedSteps extends Pick<Hermeticity, 'counts' | 'steps' | 'moreSteps' | 'findings'> {
   readonly at: number;
@@ -82,7 +82,7 @@ async function reviewSteps(
   const steps: HermeticStep[] = [];
   const findings: FindingRow[] = [];
   /* A run may begin in the millisecond in which somebody looks. */
-  const query = { kind: 'step', namespaces: readable, from: at - days * DAY_MS, to: at + 1 };
+  const query = { kind: STEP_KIND, namespaces: readable, from: at - days * DAY_MS, to: at + 1 };
   for await (const { value } of documentsIn<StoredStep>(history, query)) {
     const { list, ...step } = value;
     counts[step.status]++;

@@ -1,24 +1,26 @@
 // Keeps a reported run. The answer does not wait for the explanation of misses, which may read many blobs.
 import { AssayError } from '../../../core/errors.ts';
 import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
+import type { StepId } from '../../../core/metadata/step-id.ts';
 import { type NamespaceRange, writtenFrom } from '../../../core/namespace.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
 import { Semaphore } from '../../../store/shared/semaphore.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { DASHBOARD, SERVER } from '../../limits.ts';
 import { contentOf } from '../documents.ts';
+import { STEP_KIND, type StoredStep, type StoredUnkept, UNKEPT_KIND } from '../step-documents.ts';
 import { explainMiss, isUnexplained } from './explain-misses.ts';
 import { MissDays } from './miss-days.ts';
 import {
   detailsDocument,
   documentsOf,
-  type KnownFindings,
+  idOf,
+  type KnownSteps,
+  leftNothing,
   missesOf,
   nameOf,
   rowOf,
   type Sender,
-  type StoredStep,
-  stepId,
 } from './run-documents.ts';
 
 export interface ReportContext {
@@ -55,7 +57,7 @@ export class Reports {
       throw new AssayError('ASSAY_BAD_MESSAGE', 'a run with this id was reported before');
     const earlier = await earlierKeys(report, context);
     const misses = missesOf(report, nameOf(report, sender, now));
-    const known = await knownFindings(report, context);
+    const known = await knownSteps(report, context);
     await this.#write(history, documentsOf(report, sender, now, known), {
       document: () => this.#days.add(misses),
       undo: () => this.#days.remove(misses),
@@ -104,35 +106,46 @@ interface DayChange {
 
 /** The keys that the unexplained steps had before, by step. */
 async function earlierKeys(
-  { steps, repository }: RunReport,
+  report: RunReport,
   { history, readable, blobs }: ReportContext,
 ): Promise<ReadonlyMap<string, string>> {
   const keys = new Map<string, string>();
-  if (!blobs || repository === undefined) return keys;
-  for (const { step, key } of steps.filter(wantsExplanation).slice(0, DASHBOARD.explainedMisses)) {
-    const document = await history.get('step', stepId(repository, step), readable);
+  if (!blobs || report.repository === undefined) return keys;
+  for (const one of report.steps.filter(wantsExplanation).slice(0, DASHBOARD.explainedMisses)) {
+    const { step, key } = one;
+    const document = await history.get(STEP_KIND, idOf(report.repository, one), readable);
     const before = document && contentOf<StoredStep>(document)?.key;
     if (before !== undefined && before !== key) keys.set(step, before);
   }
   return keys;
 }
 
-/** Of hits whose status is that of the run before: what was found then is true of their results. */
-async function knownFindings(
-  { steps, repository }: RunReport,
-  { history, sender }: ReportContext,
-): Promise<KnownFindings> {
+async function knownSteps(report: RunReport, { history, sender }: ReportContext): Promise<KnownSteps> {
   const namespaces = [writtenFrom(sender.namespace)];
-  const known = new Map<string, Pick<StoredStep, 'findings' | 'list'>>();
-  const read = async ({ step, status }: ReportedStep) => {
-    const document = await history.get('step', stepId(repository, step), namespaces);
-    const stored = document && contentOf<StoredStep>(document);
-    if (stored && stored.status === status && stored.findings > 0)
-      known.set(step, { findings: stored.findings, list: stored.list });
+  const findings = new Map<StepId, Pick<StoredStep, 'findings' | 'list'>>();
+  const unkept = new Map<StepId, StoredUnkept>();
+  const read = async <T extends object>(kind: string, id: StepId): Promise<T | undefined> => {
+    const document = await history.get(kind, id, namespaces);
+    return document && contentOf<T>(document);
   };
-  const hits = steps.filter(mayHaveFindings).slice(0, DASHBOARD.explainedMisses);
-  await Promise.all(hits.map(read));
-  return known;
+  /* Of hits whose status is that of the run before: what was found then is true of their results. */
+  const readFindings = async (step: ReportedStep) => {
+    const id = idOf(report.repository, step);
+    const stored = await read<StoredStep>(STEP_KIND, id);
+    if (stored && stored.status === step.status && stored.findings > 0)
+      findings.set(id, { findings: stored.findings, list: stored.list });
+  };
+  const readUnkept = async (step: ReportedStep) => {
+    const id = idOf(report.repository, step);
+    const stored = await read<StoredUnkept>(UNKEPT_KIND, id);
+    if (stored) unkept.set(id, stored);
+  };
+  const { steps } = report;
+  await Promise.all([
+    ...steps.filter(mayHaveFindings).slice(0, DASHBOARD.explainedMisses).map(readFindings),
+    ...steps.filter(leftNothing).slice(0, DASHBOARD.explainedMisses).map(readUnkept),
+  ]);
+  return { findings, unkept };
 }
 
 function mayHaveFindings({ outcome, status, findings }: ReportedStep): boolean {

@@ -99,6 +99,6 @@ const ADVICE: Readonly<Record<MissKind, string>> = {
   forced: 'Leave --force away, unless the result is in doubt.',
   'not-cached': 'Declare the inputs and outputs of the step, and remove "cache": false.',
   'first-run':
-    'Nothing, for a new step. If it repeats: the machine has no history of earlier runs, because its store is new in each job. Keep the store of the job between runs to see the cause.',
+    'Nothing, for a new step. If it repeats, earlier runs of the step are not reported: with ASSAY_REPORT=0, or a token without runs:write.',
   unknown: 'Open the run for the details.',
 };

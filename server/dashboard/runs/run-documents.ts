@@ -3,15 +3,18 @@
 //   run          one row of the list of runs
 //   run-details  its steps
 //   miss-day     the causes of misses, added up by day (miss-days.ts)
-//   step         the newest state of each step, by repository and name; a later run replaces it
+//   step, step-unkept
+//                the newest state of each step, and its actions that left no result (../step-documents.ts)
 //
 // A run is filed under the namespace that its token writes to. Who may read that namespace may read its runs.
 import { hash } from 'node:crypto';
 import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
+import { isStepId, type StepId, stepId } from '../../../core/metadata/step-id.ts';
 import { type Namespace, writtenFrom } from '../../../core/namespace.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
-import type { HermeticStep, RunRow } from '../api/types.ts';
+import type { RunRow } from '../api/types.ts';
 import { type DocumentName, documentOf } from '../documents.ts';
+import { STEP_KIND, type StoredStep, type StoredUnkept, UNKEPT_KIND, withUnkept } from '../step-documents.ts';
 import type { RunMisses } from './miss-days.ts';
 
 export interface StoredRow extends RunRow {
@@ -38,10 +41,6 @@ export interface StoredDetails {
   readonly exitCode?: number;
   readonly warnings: readonly string[];
   readonly steps: readonly ReportedStep[];
-}
-
-export interface StoredStep extends HermeticStep {
-  readonly list: ReportedStep['findings'];
 }
 
 const MAX_NAMES = 100;
@@ -103,22 +102,26 @@ export function nameOf(report: RunReport, sender: Sender, now: number): Omit<Doc
   return { namespace: writtenFrom(sender.namespace), id: report.id, at: beginOf(report, now) };
 }
 
-/** By step: what was found when its command ran. A hit runs no command, so it finds nothing. */
-export type KnownFindings = ReadonlyMap<string, Pick<StoredStep, 'findings' | 'list'>>;
+/** What is stored of some steps, by their id. */
+export interface KnownSteps {
+  /** What was found when its command ran. A hit runs no command, so it finds nothing. */
+  readonly findings: ReadonlyMap<StepId, Pick<StoredStep, 'findings' | 'list'>>;
+  readonly unkept: ReadonlyMap<StepId, StoredUnkept>;
+}
 
 /** Without the causes of misses, which are added up by day. */
 export function documentsOf(
   report: RunReport,
   sender: Sender,
   now: number,
-  known: KnownFindings,
+  known: KnownSteps,
 ): HistoryDocument[] {
   const row = rowOf(report, sender, now);
   const name = nameOf(report, sender, now);
   return [
     documentOf({ ...name, kind: 'run' }, row),
     detailsDocument(report, name),
-    ...report.steps.flatMap((step) => newestStep(step, row, name, known.get(step.step)) ?? []),
+    ...report.steps.flatMap((step) => newestStep(step, row, name, known)),
   ];
 }
 
@@ -146,22 +149,21 @@ export function missesOf(
   return { run, namespace, at, misses };
 }
 
-/** The id of the document that has the newest state of a step. */
-export function stepId(repository: string | undefined, step: string): string {
-  return hash('sha256', JSON.stringify([repository ?? '', step])).slice(0, 32);
+/** A client of an earlier version names no id: its steps have none beyond their repository and name. */
+export function idOf(repository: string | undefined, { step, id }: ReportedStep): StepId {
+  return id !== undefined && isStepId(id) ? id : stepId(repository, step);
 }
 
 /** Only a step whose command ran once, here or in the run that a hit comes from, has a status. */
 function newestStep(
-  { step, status, key, findings, moreFindings }: ReportedStep,
+  reported: ReportedStep,
   { repository, namespace, id: run, startedAt }: StoredRow,
   name: { readonly namespace: Namespace; readonly at: number },
-  known: Pick<StoredStep, 'findings' | 'list'> = {
-    findings: findings.length + moreFindings,
-    list: findings,
-  },
-): HistoryDocument | undefined {
-  if (!status) return undefined;
+  { findings: known, unkept }: KnownSteps,
+): HistoryDocument[] {
+  const { step, status, key, exitCode, notKept, findings, moreFindings } = reported;
+  if (!status) return [];
+  const id = idOf(repository, reported);
   const value: StoredStep = {
     step,
     ...(repository !== undefined && { repository }),
@@ -170,9 +172,19 @@ function newestStep(
     at: startedAt,
     run,
     ...(key !== undefined && { key }),
-    ...known,
+    ...(exitCode !== 0 && { exitCode }),
+    ...(notKept !== undefined && { notKept }),
+    ...(known.get(id) ?? { findings: findings.length + moreFindings, list: findings }),
   };
-  return documentOf({ ...name, kind: 'step', id: stepId(repository, step) }, value);
+  const newest = documentOf({ ...name, kind: STEP_KIND, id }, value);
+  if (!leftNothing(reported)) return [newest];
+  const earlier = unkept.get(id) ?? { actions: [] };
+  return [newest, documentOf({ ...name, kind: UNKEPT_KIND, id }, withUnkept(earlier, value))];
+}
+
+/** Its command ran, and the next run of the same action is a miss again. */
+export function leftNothing({ key, exitCode, notKept }: ReportedStep): boolean {
+  return key !== undefined && (notKept !== undefined || exitCode !== 0);
 }
 
 /** Without the mark between the namespace of the token and the one of its request. */

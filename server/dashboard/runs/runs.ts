@@ -159,7 +159,7 @@ async function stepList(
   isStored: (key: string) => Promise<boolean>,
 ): Promise<RunStep[]> {
   const found: RunStep[] = [];
-  for (const step of steps.toSorted((a, b) => a.startMs - b.startMs))
+  for (const { id: _, ...step } of steps.toSorted((a, b) => a.startMs - b.startMs))
     found.push({
       ...step,
       diverged: step.diverged ?? false,

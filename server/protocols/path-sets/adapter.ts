@@ -1,7 +1,9 @@
 // Path sets over HTTP, at /path-sets/v1/[NAMESPACE/]KEY. KEY is the key of an action:
 //
 //   GET                 the path sets of the action, the most recently used first
-//   GET ?inlined=BYTES  the same, with a predicted result and small blobs up to that size
+//   GET ?inlined=BYTES[&step=ID]
+//                       the same, with a predicted result and small blobs up to that size. For a miss, with the
+//                       earlier action of the step
 //   GET ?find=MESSAGE   the first result of a FindResultRequest, in base64url, that is stored
 //   PUT ?set=SHA256     adds a path set, which must be stored as a blob
 //   PUT ?publish=KEY[&set=SHA256][&first=1]
@@ -21,6 +23,7 @@ import type { Exchange } from '../../http/exchange.ts';
 import { receiveWhole } from '../../http/upload.ts';
 import { type Adapter, methodNotAllowed, type RequestTarget } from '../shared/adapter.ts';
 import { announcement } from './announcement.ts';
+import { stepIn } from './earlier.ts';
 import { addPathSet, findResult, GET_SETS, type ListName, listPathSets, PUT_SET } from './lists.ts';
 import { PUBLISH, publish } from './publication.ts';
 
@@ -42,7 +45,11 @@ export const pathSets: Adapter = {
         const accepted = exchange.method === 'HEAD' ? 0 : Number(query.get('inlined') ?? 0);
         const body = asked
           ? await findResult(exchange, name, asked)
-          : await listPathSets(exchange, name, { accepted, takesPublications: true });
+          : await listPathSets(exchange, name, {
+              accepted,
+              takesPublications: true,
+              step: stepIn(query.get('step')),
+            });
         return exchange.answer(200, [...PROTOBUF, ...announcement(exchange)], body);
       }
       case 'PUT':

@@ -8,6 +8,7 @@ import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { appendBlobs } from '../../../core/inlined-blobs.ts';
 import { PATH_SETS } from '../../../core/limits.ts';
+import type { StepId } from '../../../core/metadata/step-id.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import {
   decodePathSet,
@@ -27,6 +28,7 @@ import { all } from '../../access/rights.ts';
 import type { RequestContext } from '../../context.ts';
 import { bytesOf } from '../../http/blob-bytes.ts';
 import { selectBlobs } from '../shared/inlined-blobs.ts';
+import { earlierAction, stepIn } from './earlier.ts';
 import { decodeList, encodeList, type ListEntry, listAddress, withFirst } from './list-record.ts';
 
 /** The list of one action. */
@@ -44,6 +46,8 @@ export interface ListOptions {
   readonly accepted: number;
   /** The server takes a publication in one request, from a client that may write. */
   readonly takesPublications: boolean;
+  /** Whose earlier action the client wants to know if there is no result. */
+  readonly step?: StepId | undefined;
 }
 
 /**
@@ -53,7 +57,7 @@ export interface ListOptions {
 export async function listPathSets(
   request: RequestContext,
   { namespace, key }: ListName,
-  { accepted, takesPublications }: ListOptions,
+  { accepted, takesPublications, step }: ListOptions,
 ): Promise<Buffer> {
   const {
     store,
@@ -76,12 +80,14 @@ export async function listPathSets(
   }
   metrics.lookedUp('path-sets', sets.length > 0);
   const hasSets = sets.length > 0;
-  const prediction = await predict(request, { namespace, key }, hasSets ? expected : key, accepted);
+  const name = { namespace, key };
+  const prediction = await predict(request, name, hasSets ? expected : key, accepted);
   const isMiss = !hasSets && accepted > 0 && prediction === 'not stored';
   /* A client of an older version that gets no set asks for the action's own key, which is counted there. */
   if (isMiss) request.lookedUp('ac', 'assay', false, { namespace, key });
   const predicted = typeof prediction === 'string' ? NO_PREDICTION : prediction;
-  const list = { mark: LIST_MARK, sets, takesPublications, isMiss, ...predicted };
+  const earlier = isMiss ? await earlierAction(request, name, step) : NO_BYTES;
+  const list = { mark: LIST_MARK, sets, takesPublications, isMiss, ...predicted, earlier };
   const answer = Buffer.from(ListPathSetsResponse.encode(list).finish());
   metrics.sent(answer.length);
   return answer;
@@ -96,7 +102,8 @@ export async function hasPathSets({ store }: RequestContext, { namespace, key }:
 
 type Prediction = Pick<ListPathSetsResponse, 'predicted' | 'answer'>;
 
-const NO_PREDICTION: Prediction = { predicted: '', answer: Buffer.alloc(0) };
+const NO_BYTES = Buffer.alloc(0);
+const NO_PREDICTION: Prediction = { predicted: '', answer: NO_BYTES };
 
 /**
  * The result that the first set led to when it was recorded, which saves the client the second request. A client
@@ -161,13 +168,13 @@ export async function addPathSet(
   if (isAdded) store.notePathSet(address, set);
 }
 
-type Candidates = Pick<FindResultRequest, 'candidates' | 'inlinedBytes' | 'afterPrediction'>;
+type Candidates = Pick<FindResultRequest, 'candidates' | 'inlinedBytes' | 'afterPrediction' | 'step'>;
 
 /** An encoded FindResultResponse: the first result that is stored, or none. */
 export async function findResult(
   request: RequestContext,
   name: ListName,
-  { candidates, inlinedBytes, afterPrediction }: Candidates,
+  { candidates, inlinedBytes, afterPrediction, step }: Candidates,
 ): Promise<Buffer> {
   const { store } = request;
   if (candidates.length > PATH_SETS.maxListed)
@@ -180,14 +187,17 @@ export async function findResult(
     if (!isCounted) request.lookedUp('ac', 'assay', true, { namespace: name.namespace, key: name.key });
     markUsed(request, name, set);
     const blobs = await selectBlobs(request, result.bytes, inlinedBytes);
-    return encodeFound(request, key, appendBlobs({ result: result.bytes, blobs }));
+    return encodeFound(request, { result: key, answer: appendBlobs({ result: result.bytes, blobs }) });
   }
   request.lookedUp('ac', 'assay', false, { namespace: name.namespace, key: name.key });
-  return encodeFound(request, '', Buffer.alloc(0));
+  return encodeFound(request, { earlier: await earlierAction(request, name, stepIn(step)) });
 }
 
-function encodeFound({ server: { metrics } }: RequestContext, result: string, answer: Buffer): Buffer {
-  const found = Buffer.from(FindResultResponse.encode({ mark: FIND_MARK, result, answer }).finish());
+function encodeFound(
+  { server: { metrics } }: RequestContext,
+  { result = '', answer = NO_BYTES, earlier = NO_BYTES }: Partial<FindResultResponse>,
+): Buffer {
+  const found = Buffer.from(FindResultResponse.encode({ mark: FIND_MARK, result, answer, earlier }).finish());
   metrics.sent(found.length);
   return found;
 }

@@ -11,6 +11,7 @@ import {
 import { FIND_RESULT, FLAT } from '../../../core/request-shapes.ts';
 import { type Methods, service, singleRequest } from '../../grpc/method.ts';
 import { announcement } from './announcement.ts';
+import { stepIn } from './earlier.ts';
 import {
   addPathSet,
   findResult,
@@ -43,8 +44,8 @@ export const pathSetMethods: Methods = service(PATH_SETS_SERVICE, {
 });
 
 /** Blobs already come in batches over gRPC, so there is no method for publications. */
-function optionsOf({ inlinedBytes }: ListPathSetsRequest): ListOptions {
-  return { accepted: inlinedBytes, takesPublications: false };
+function optionsOf({ inlinedBytes, step }: ListPathSetsRequest): ListOptions {
+  return { accepted: inlinedBytes, takesPublications: false, step: stepIn(step) };
 }
 
 function nameOf({ instanceName, key }: { instanceName: string; key: string }): ListName {

@@ -334,7 +334,7 @@ export class World {
       const { bytes, writer } = result;
       found.push(JSON.stringify([address, isRival, bytes.toString('hex'), writer]));
     }
-    for (const kind of ['run-details', 'misses', 'step']) {
+    for (const kind of ['run-details', 'misses', 'step', 'step-unkept']) {
       const page = await this.store.history?.page({ kind, limit: 1000 });
       for (const { namespace: filed, id, at, bytes } of page?.documents ?? [])
         if (namespace === undefined || filed === namespace)

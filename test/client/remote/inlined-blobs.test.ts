@@ -90,7 +90,7 @@ interface ProxyOptions {
 }
 
 /** Requests no prediction, as a client of a server that knows none gets none. */
-const withoutPrediction = (path: string) => path.replace(/\?inlined=\d+$/, '');
+const withoutPrediction = (path: string) => path.replace(/\?inlined=\d+(&step=[0-9a-f]+)?$/, '');
 
 async function proxyTo(url: string, { rewrite = (path) => path, spoil = (body) => body }: ProxyOptions = {}) {
   const asked: string[] = [];

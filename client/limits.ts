@@ -74,6 +74,16 @@ export const FORGET = {
   progressMs: 2 * SECOND,
 } as const;
 
+/** What an Assay server tells of the earlier action of a step. */
+export const EARLIER = {
+  /** Of its message. */
+  maxBytes: 256 * KIB,
+  /** Directory messages that a comparison fetches, the largest one, and how long it may take. */
+  fetchedDirectories: 256,
+  maxDirectoryBytes: 4 * MIB,
+  waitMs: 2 * SECOND,
+} as const;
+
 /** Reports of runs to an Assay server. */
 export const REPORT = {
   /** How long the end of a run waits for the server: this, and this share of the run's duration, at most that. */

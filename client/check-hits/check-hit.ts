@@ -287,7 +287,7 @@ class Rival {
   async #sendTo(remote: Remote, bytes: Uint8Array, blobs: Blobs): Promise<boolean> {
     const { sealed } = this.#run;
     const { hash } = this.#action.key;
-    await remote.listPathSets(hash, 'compare');
+    await remote.listPathSets(hash, { purpose: 'compare' });
     if (!remote.takesPublications) return false;
     const digests = sealed.publishable ? sealed.contents.map(({ digest }) => digest) : [];
     await upload(digests, blobs, remote, this.#context.report);

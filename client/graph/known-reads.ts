@@ -14,10 +14,9 @@ import { remembering } from '../path-sets/remembered-states.ts';
 import { WORKSPACE } from '../path-sets/roots.ts';
 import { States } from '../path-sets/states.ts';
 import { localPathSets, remotePathSets } from '../path-sets/storage.ts';
-import { handleFault } from '../remote/remote.ts';
+import { handleFault, listsOf } from '../remote/remote.ts';
 import type { Cache } from '../run/caches.ts';
 import { type KeyedAction, keyOf } from '../run/key.ts';
-import { toCompareWith } from '../run/share.ts';
 import type { ReachContext } from './step-reach.ts';
 
 export async function knownReads(
@@ -55,7 +54,13 @@ async function atRemote({ key }: KeyedAction, states: States, cache: Cache): Pro
   const foreign = new ForeignStates(states, Date.now, cache.systemFiles);
   const admits = (set: PathSet) => set.every((seen) => foreign.admits(seen));
   const slots = remotePathSets(remote, store, IGNORE);
-  const found = remoteCandidates(key, toCompareWith(remote), slots, remembering(foreign.of), admits);
+  const found = remoteCandidates(
+    key,
+    listsOf(remote, { purpose: 'compare' }),
+    slots,
+    remembering(foreign.of),
+    admits,
+  );
   try {
     return await firstWatched(found, (result) => remote.getResult(result));
   } catch (error) {

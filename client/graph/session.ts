@@ -83,13 +83,16 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace, samp
   const report = async ({ order: steps }: Graph, summary: GraphSummary): Promise<void> => {
     const opened = await (await runner)?.cache.openedRemote();
     const { remoteUrl: url, token } = cacheOptions;
-    if (!url || !opened?.usable || !opened.takesReports) return;
-    const [{ buildReport }, { sendReport }] = await Promise.all([
+    if (!url || !opened?.usable || opened.reportForm === 0) return;
+    const [{ buildReport }, { sendReport }, { namedStepId }] = await Promise.all([
       import('../report/build-report.ts'),
       import('../report/send.ts'),
+      import('../history/step-id.ts'),
     ]);
-    const around = { workspace: workspace.root, steps, caller };
-    const address = await sendReport(buildReport(events.recorded, summary, around), { url, token });
+    const idOf = (step: string) => namedStepId(step, workspace.root, caller);
+    const around = { workspace: workspace.root, steps, caller, idOf };
+    const built = buildReport(events.recorded, summary, around, opened.reportForm);
+    const address = await sendReport(built, { url, token });
     if (address !== undefined) new SyncStream(2).write(`assay: ${address}\n`);
   };
   return {

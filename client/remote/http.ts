@@ -5,7 +5,7 @@ import { concurrently } from '../../core/concurrently.ts';
 import type { Digest, Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { appendBlobs, INLINED_BLOBS_HEADER } from '../../core/inlined-blobs.ts';
-import { RUNS_HEADER } from '../../core/metadata/run-report.ts';
+import { RUNS_HEADER, reportForm } from '../../core/metadata/run-report.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
 import { PATH_SETS_PATH } from '../../core/path-set.ts';
 import { VERSION } from '../../core/version.ts';
@@ -19,6 +19,7 @@ import {
   decodePublished,
   encodeFind,
   headersFor,
+  inlinedFor,
   listFrom,
   MAX_FOUND_BYTES,
   MAX_LIST_BYTES,
@@ -26,6 +27,7 @@ import {
 } from './path-set-messages.ts';
 import { Predictions } from './predictions.ts';
 import {
+  type Asking,
   type FoundResult,
   type KeepBlob,
   missingBlobFault,
@@ -33,7 +35,6 @@ import {
   OUTCOME_HEADER,
   type PathSetList,
   type Publication,
-  type Purpose,
   type ReadBlob,
   type Remote,
   RemoteFault,
@@ -80,7 +81,7 @@ class HttpRemote implements Remote {
   readonly #predictions = new Predictions();
   readonly #namespaces = new Map<Hash, string>();
   #takesWrites = true;
-  #takesReports = false;
+  #reportForm = 0;
   #takesPublications = false;
   /** Undefined before the first question. */
   #keepsLists: boolean | undefined;
@@ -98,8 +99,8 @@ class HttpRemote implements Remote {
     return !this.#budget.signal.aborted;
   }
 
-  get takesReports(): boolean {
-    return this.#takesReports;
+  get reportForm(): number {
+    return this.#reportForm;
   }
 
   get takesPublications(): boolean {
@@ -125,14 +126,14 @@ class HttpRemote implements Remote {
   }
 
   /** Any answer that is no list means that there are no lists, and is never a fault. */
-  async listPathSets(action: Hash, purpose?: Purpose): Promise<PathSetList | undefined> {
+  async listPathSets(action: Hash, asking: Asking = {}): Promise<PathSetList | undefined> {
     if (this.#keepsLists === false) return undefined;
     return this.#attempt(async () => {
-      const { acceptedBytes } = this.#predictions;
-      const query = acceptedBytes === 0 ? '' : `?inlined=${acceptedBytes}`;
-      const url = `${this.#pathSets}${action}${query}`;
-      const response = await this.#request('GET', url, undefined, headersFor(purpose));
-      this.#takesReports ||= response.headers[RUNS_HEADER] !== undefined;
+      const inlined = inlinedFor(this.#predictions, asking);
+      const step = asking.step === undefined ? '' : `&step=${asking.step}`;
+      const url = `${this.#pathSets}${action}${inlined === 0 ? '' : `?inlined=${inlined}${step}`}`;
+      const response = await this.#request('GET', url, undefined, headersFor(asking.purpose));
+      this.#reportForm ||= reportForm(response.headers[RUNS_HEADER]);
       const isOther = response.statusCode !== 200;
       const bytes = isOther ? await this.#discard(response) : await this.#wholeIf(response, MAX_LIST_BYTES);
       const list = bytes && decodeList(bytes);
@@ -140,6 +141,7 @@ class HttpRemote implements Remote {
       if (!list) return undefined;
       this.#takesPublications = list.takesPublications;
       if (list.predicted) this.#noteNamespace(list.predicted.key, response);
+      if (list.earlier.length > 0) asking.onEarlier?.(list.earlier);
       return listFrom(list, (answer) => this.#inlinedBlobs.receive(answer), this.#predictions);
     });
   }
@@ -148,15 +150,15 @@ class HttpRemote implements Remote {
     action: Hash,
     candidates: readonly ResultCandidate[],
     afterPrediction: boolean,
-    purpose?: Purpose,
+    { purpose, step, onEarlier }: Asking = {},
   ): Promise<FoundResult | undefined> {
     if (afterPrediction) this.#predictions.noteWrong();
     return this.#attempt(async () => {
-      const find = Buffer.from(encodeFind(candidates, afterPrediction)).toString('base64url');
+      const find = Buffer.from(encodeFind(candidates, afterPrediction, step)).toString('base64url');
       const url = `${this.#pathSets}${action}?find=${find}`;
       const response = await this.#request('GET', url, undefined, headersFor(purpose));
       const bytes = await this.#whole(await expectSuccess(response), MAX_FOUND_BYTES);
-      const found = decodeFound(bytes, candidates);
+      const found = decodeFound(bytes, candidates, onEarlier);
       if (found) this.#noteNamespace(found.key, response);
       return found && { key: found.key, result: this.#inlinedBlobs.receive(found.answer) };
     });

@@ -3,6 +3,7 @@
 import { type Hash, isHash } from '../../core/digest.ts';
 import { PATH_SETS } from '../../core/limits.ts';
 import { decodeStrict } from '../../core/message.ts';
+import type { StepId } from '../../core/metadata/step-id.ts';
 import {
   COMPARISON_HEADER,
   FIND_MARK,
@@ -20,7 +21,7 @@ import { FLAT } from '../../core/request-shapes.ts';
 import { KIB } from '../../core/units.ts';
 import { REMOTE } from '../limits.ts';
 import type { Predictions } from './predictions.ts';
-import { type PathSetList, type Purpose, RemoteFault, type ResultCandidate } from './remote.ts';
+import { type Asking, type PathSetList, type Purpose, RemoteFault, type ResultCandidate } from './remote.ts';
 
 /** The tags and lengths in a response, generously. */
 const FRAMING_BYTES = 64 * KIB;
@@ -36,6 +37,8 @@ export interface ReceivedList {
   readonly takesPublications: boolean;
   readonly isMiss: boolean;
   readonly predicted?: FoundAnswer | undefined;
+  /** Of a miss: an encoded EarlierAction, or empty. */
+  readonly earlier: Uint8Array;
 }
 
 export interface FoundAnswer {
@@ -51,17 +54,26 @@ export function decodeList(bytes: Uint8Array): ReceivedList | undefined {
   if (bytes.length > MAX_LIST_BYTES) return undefined;
   try {
     const list = decodeStrict(ListPathSetsResponse, FLAT, bytes, MALFORMED);
-    const { mark, sets, takesPublications, isMiss, predicted, answer } = list;
+    const { mark, sets, takesPublications, isMiss, predicted, answer, earlier } = list;
     if (mark !== LIST_MARK) return undefined;
     return {
       sets: sets.slice(0, PATH_SETS.maxListed),
       takesPublications,
       isMiss,
+      earlier,
       ...(isHash(predicted) && { predicted: { key: predicted, answer } }),
     };
   } catch {
     return undefined;
   }
+}
+
+/**
+ * How many bytes of a prediction to ask for. Who asks for none is not told of a miss either, so a lookup that wants to
+ * know of the step before asks for one byte, in which no result fits.
+ */
+export function inlinedFor({ acceptedBytes }: Predictions, { step }: Asking): number {
+  return step === undefined ? acceptedBytes : Math.max(1, acceptedBytes);
 }
 
 /** `hold` splits an answer into the result, which it returns, and inlined blobs, which it keeps. */
@@ -81,6 +93,7 @@ export function listFrom(
 export function encodeFind(
   candidates: readonly ResultCandidate[],
   afterPrediction: boolean,
+  step: StepId | undefined,
   about: { instanceName: string; key: string } = { instanceName: '', key: '' },
 ): Uint8Array {
   const named = candidates.map(({ set, result }) => ({
@@ -88,17 +101,26 @@ export function encodeFind(
     result: Buffer.from(result, 'hex'),
   }));
   const inlinedBytes = REMOTE.inlinedBlobsBytes;
-  return FindResultRequest.encode({ ...about, candidates: named, inlinedBytes, afterPrediction }).finish();
+  const asked = { candidates: named, inlinedBytes, afterPrediction, step: stepBytes(step) };
+  return FindResultRequest.encode({ ...about, ...asked }).finish();
 }
 
-/** Undefined for a miss. `answer`: the result, with inlined blobs behind it. */
+export function stepBytes(step: StepId | undefined): Buffer {
+  return Buffer.from(step ?? '', 'hex');
+}
+
+/** For a miss, `onEarlier` gets what was told beside it. `answer`: the result, with inlined blobs behind it. */
 export function decodeFound(
   bytes: Uint8Array,
   candidates: readonly ResultCandidate[],
+  onEarlier: Asking['onEarlier'],
 ): FoundAnswer | undefined {
-  const { mark, result: key, answer } = decodeStrict(FindResultResponse, FLAT, bytes, MALFORMED);
+  const { mark, result: key, answer, earlier } = decodeStrict(FindResultResponse, FLAT, bytes, MALFORMED);
   if (mark !== FIND_MARK) throw new RemoteFault(MALFORMED);
-  if (key === '') return undefined;
+  if (key === '') {
+    if (earlier.length > 0) onEarlier?.(earlier);
+    return undefined;
+  }
   if (!isHash(key) || !candidates.some(({ result }) => result === key))
     throw new RemoteFault('it sent a result that nobody asked for');
   return { key, answer };

@@ -7,10 +7,20 @@
 import type { Digest, Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { InlinedBlob } from '../../core/inlined-blobs.ts';
+import type { StepId } from '../../core/metadata/step-id.ts';
 import type { Content } from '../../store/store.ts';
 
 /** `compare`: the result is not wanted. A new one is compared with it. An Assay server counts no lookup then. */
 export type Purpose = 'use' | 'compare';
+
+/** What a lookup tells beside the key. */
+export interface Asking {
+  readonly purpose?: Purpose;
+  /** The step of the action: for a miss, an Assay server tells what it did before. */
+  readonly step?: StepId;
+  /** Called for a miss with the encoded EarlierAction, if the server told one. */
+  onEarlier?(message: Uint8Array): void;
+}
 
 /** The path sets of actions at a remote, and the results that they lead to. */
 export interface RemoteLists {
@@ -18,7 +28,7 @@ export interface RemoteLists {
    * The path sets of an action. Undefined if the remote keeps no such lists: only an Assay server does, and no
    * other one is asked twice.
    */
-  listPathSets(action: Hash, purpose?: Purpose): Promise<PathSetList | undefined>;
+  listPathSets(action: Hash, asking?: Asking): Promise<PathSetList | undefined>;
   /**
    * The first of these results that the remote has, in one request. For a remote that keeps lists.
    * `afterPrediction`: the list came with a prediction, which was wrong.
@@ -27,8 +37,17 @@ export interface RemoteLists {
     action: Hash,
     candidates: readonly ResultCandidate[],
     afterPrediction: boolean,
-    purpose?: Purpose,
+    asking?: Asking,
   ): Promise<FoundResult | undefined>;
+}
+
+/** The same lists, asked in this way. */
+export function listsOf(remote: RemoteLists, asking: Asking): RemoteLists {
+  return {
+    listPathSets: (action) => remote.listPathSets(action, asking),
+    findResult: (action, candidates, afterPrediction) =>
+      remote.findResult(action, candidates, afterPrediction, asking),
+  };
 }
 
 export interface Remote extends RemoteLists {
@@ -66,8 +85,8 @@ export interface Remote extends RemoteLists {
    * result of the same key with other outputs. For a remote that takes publications.
    */
   putRival(action: Hash, key: Digest, result: Uint8Array): Promise<boolean>;
-  /** The server announced that it takes reports of runs. Only an Assay server does. */
-  readonly takesReports: boolean;
+  /** The newest form of reports of runs that the server takes. 0: none. Only an Assay server takes any. */
+  readonly reportForm: number;
   close(): Promise<void>;
 }
 

@@ -39,29 +39,23 @@ export class ActionReport {
 
   /** The address of the run's page. Undefined if the server did not take the report in time. */
   async send(summary: RunSummary, target: ReportTarget): Promise<string | undefined> {
-    const [{ buildReport }, { sendReport }] = await Promise.all([
+    const [{ buildReport }, { sendReport }, { nameOfAction, stepIdOf }] = await Promise.all([
       import('./build-report.ts'),
       import('./send.ts'),
+      import('../history/step-id.ts'),
     ]);
     const { request, caller, began } = this.#action;
     const { up, down } = this.#bytes;
-    const step = nameOf(request);
+    const step = nameOfAction(request);
     const times = { startedAt: began, waitedMs: 0, up, down, findings: this.#findings };
     const recorded = { began, jobs: 1, ends: [endOf(step, summary)], of: () => times };
     const { elapsedMs, exitCode } = summary;
     const totals = { elapsedMs, exitCode, interrupted: 0, bytesUp: up, bytesDown: down, warnings: [] };
     const declared = { id: step, dependsOn: [], env: request.variables.map(({ name }) => name) };
-    return sendReport(
-      buildReport(recorded, totals, { workspace: request.workspace, steps: [declared], caller }),
-      target,
-    );
+    const idOf = () => stepIdOf(request, caller);
+    const around = { workspace: request.workspace, steps: [declared], caller, idOf };
+    return sendReport(buildReport(recorded, totals, around, target.form), target);
   }
-}
-
-/** By its program and its outputs: the command line may hold a secret. */
-function nameOf({ command, outputs }: RunRequest): string {
-  const program = command[0].split('/').at(-1) ?? '';
-  return outputs.length === 0 ? program : `${program} → ${[...outputs].sort().join(', ')}`;
 }
 
 function endOf(step: string, { outcome, ...summary }: RunSummary): StepEnd {

@@ -1,14 +1,15 @@
 // Makes the report of a run from what was recorded.
 // Guarantee: it has no content, no value of a variable and no command line.
 import { randomUUID } from 'node:crypto';
-import { type ReportedStep, RUN_REPORT, type RunReport } from '../../core/metadata/run-report.ts';
+import { type ReportedStep, RUN_REPORT, RUNS_FORM, type RunReport } from '../../core/metadata/run-report.ts';
+import type { StepId } from '../../core/metadata/step-id.ts';
 import { VERSION } from '../../core/version.ts';
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
 import type { GraphSummary, StepEnd } from '../graph/view/events.ts';
+import { checkedOut } from '../history/repository.ts';
 import { checkedOutCommit, placeOf } from '../run/run-origin.ts';
 import type { RecordedRun } from './recorder.ts';
-import { checkedOut } from './repository.ts';
 
 /** The declaration of a step, as a report has it. */
 type DeclaredStep = Pick<Step, 'id' | 'dependsOn' | 'env'>;
@@ -17,16 +18,18 @@ export interface ReportedGraph {
   readonly workspace: string;
   readonly steps: readonly DeclaredStep[];
   readonly caller: Variables;
+  idOf(step: string): StepId;
 }
 
-/** Shortened until it is no larger than a server takes. */
+/** Shortened until it is no larger than a server takes. `form`: the newest one that the server takes. */
 export function buildReport(
   recorded: RecordedRun,
   summary: Pick<
     GraphSummary,
     'elapsedMs' | 'exitCode' | 'interrupted' | 'bytesUp' | 'bytesDown' | 'warnings'
   >,
-  { workspace, steps, caller }: ReportedGraph,
+  { workspace, steps, caller, idOf }: ReportedGraph,
+  form: number,
 ): RunReport {
   const byName = new Map(steps.map((step) => [step.id, step]));
   const place = placeOf(caller);
@@ -49,7 +52,10 @@ export function buildReport(
     bytesUp: summary.bytesUp,
     bytesDown: summary.bytesDown,
     warnings: summary.warnings.slice(0, RUN_REPORT.maxWarnings).map(text),
-    steps: recorded.ends.slice(0, RUN_REPORT.maxSteps).map((end) => reportedStep(end, recorded, byName)),
+    steps: recorded.ends.slice(0, RUN_REPORT.maxSteps).map((end) => ({
+      ...reportedStep(end, recorded, byName),
+      ...(form >= RUNS_FORM && { id: idOf(end.step) }),
+    })),
   };
   return fitting(whole);
 }

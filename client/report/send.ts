@@ -6,12 +6,14 @@ import { authorization } from '../remote/authorization.ts';
 export interface ReportTarget {
   readonly url: URL;
   readonly token: string | undefined;
+  /** The newest form of a report that the server takes. */
+  readonly form: number;
 }
 
 /** The address of the run's page. Undefined if the server did not take the report in time. */
 export async function sendReport(
   report: RunReport,
-  { url, token }: ReportTarget,
+  { url, token }: Omit<ReportTarget, 'form'>,
 ): Promise<string | undefined> {
   const base = `${url.protocol.replace(/^grpc/, 'http')}//${url.host}`;
   const namespace = url.pathname.replace(/^\/+|\/+$/g, '');

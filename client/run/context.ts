@@ -40,6 +40,8 @@ export interface RunContext {
   now(): number;
   /** Called if the remote has results of this key for other facts. `why`: which fact differs. */
   onFactsDiffer?(why: () => FactDifference | undefined): void;
+  /** Called for a miss with the EarlierAction of the step, if the remote tells one. */
+  onEarlier?(message: Uint8Array): void;
   /** Called if the local store has a result that this run does not accept. */
   onRefused?(why: string): void;
   /** Called as soon as the action has its key. */

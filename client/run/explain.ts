@@ -3,16 +3,19 @@ import { digestOf, type Hash } from '../../core/digest.ts';
 import type { MissCause } from '../../core/metadata/run-report.ts';
 import { type Difference, differences } from '../../store/actions/difference.ts';
 import { missCauseOf } from '../../store/actions/miss-cause.ts';
+import type { EarlierRun } from '../../store/actions/outline.ts';
 import { sentenceOf, sentenceOfAll } from '../../store/actions/sentence.ts';
 import type { BlobReader, Store } from '../../store/store.ts';
 import { looksSecret } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
+import { differencesFrom, earlierIn } from '../history/earlier.ts';
 import { type HistoryEntry, stepOf } from '../history/history.ts';
 import { areSimilar } from '../history/similar-actions.ts';
 import { type FactDifference, firstDifference } from '../path-sets/difference.ts';
 import { States } from '../path-sets/states.ts';
 import { localPathSets } from '../path-sets/storage.ts';
+import type { Cache } from './caches.ts';
 import type { RunContext } from './context.ts';
 import type { KeyedAction } from './key.ts';
 import type { MissReasons } from './miss-reasons.ts';
@@ -21,46 +24,95 @@ import { messagesOf } from './publish.ts';
 export interface Explanation {
   readonly reason: string;
   readonly cause: MissCause;
+  /** The earlier action, if it is in the local store. */
   readonly against?: Hash;
+  /** Where the earlier action ran, if a server told it. */
+  readonly seen?: EarlierRun;
   readonly differences: readonly Difference[];
 }
 
 const FIRST_RUN: MissCause = { kind: 'first-run' };
+const UNKNOWN: MissCause = { kind: 'unknown' };
 
 const NO_EARLIER_RUN: Explanation = { reason: 'no earlier run', cause: FIRST_RUN, differences: [] };
 
 const FORGOTTEN: Explanation = {
   reason: 'it ran before, but the earlier action is no longer stored for comparison',
-  cause: FIRST_RUN,
+  cause: UNKNOWN,
+  differences: [],
+};
+
+const CANNOT_TELL: Explanation = {
+  reason:
+    'no earlier run on this machine, and the remote can’t tell: only an Assay server that the token reads keeps runs',
+  cause: UNKNOWN,
+  differences: [],
+};
+
+const NO_ANSWER: Explanation = {
+  reason: 'no earlier run on this machine, and the remote did not answer',
+  cause: UNKNOWN,
+  differences: [],
+};
+
+const UNREAD: Explanation = {
+  reason: 'it ran before, but what differs could not be read from the remote in time',
+  cause: UNKNOWN,
   differences: [],
 };
 
 /** How many earlier actions are compared in full if none is of the same step. */
 const CANDIDATES = 10;
 
-/**
- * Stores nothing: the command waits for the explanation. `refusal`: why a found result was refused.
- * `factsDiffer`: why the results of the remote are not for this machine.
- */
+/** What the lookup learned: why a result was refused, which fact differs, what the remote told of the step. */
+type Learned = Pick<MissReasons, 'refusal' | 'factsDiffer' | 'earlier'>;
+
+/** Stores nothing: the command waits for the explanation. This machine's own history comes first. */
 export async function explain(
   action: KeyedAction,
   { cache }: RunContext,
-  { refusal, factsDiffer }: Pick<MissReasons, 'refusal' | 'factsDiffer'>,
+  { refusal, factsDiffer, earlier: told }: Learned,
 ): Promise<Explanation> {
   const store = await cache.openStore();
-  if (!store) return { reason: 'there is no usable store', cause: { kind: 'unknown' }, differences: [] };
+  if (!store) return { reason: 'there is no usable store', cause: UNKNOWN, differences: [] };
   const earlier = cache.history.entries();
   // Before the command, which may change its inputs.
-  const blobs = earlier.length > 0 ? withMessages(action, store.blobs) : store.blobs;
+  const blobs = earlier.length > 0 || told ? withMessages(action, store.blobs) : store.blobs;
   if (refusal !== undefined)
     return { reason: `refused: ${refusal}`, cause: { kind: 'refused' }, differences: [] };
   const last = earlier.find((entry) => entry.key === action.key.hash);
   const differs = (last && (await differsNow(action, store, cache.digests))) ?? factsDiffer?.();
   if (differs) return { reason: differs.text, cause: { kind: 'fact', name: differs.name }, differences: [] };
-  if (earlier.length === 0) return NO_EARLIER_RUN;
-  if (!last) return explainMiss(action, earlier, blobs);
-  const cause = { kind: last.exitCode ? 'failed-before' : 'not-kept' } as const;
-  return { reason: whyNothingStored(last, action.request), cause, differences: [] };
+  if (last) return nothingStored(last, action.request);
+  const here = await explainMiss(action, earlier, blobs);
+  if (here?.against) return here;
+  return (await explainThere(action, cache, blobs, told)) ?? here ?? NO_EARLIER_RUN;
+}
+
+/** By what the remote told. Undefined if nobody but this machine can know. */
+async function explainThere(
+  action: KeyedAction,
+  cache: Cache,
+  blobs: BlobReader,
+  told: Uint8Array | undefined,
+): Promise<Explanation | undefined> {
+  const remote = await cache.openedRemote();
+  const seen = told && earlierIn(told);
+  if (seen?.outcome === 'none') return undefined;
+  if (seen?.outcome === 'same') return { ...nothingStored(seen, action.request), seen };
+  if (seen?.outline) {
+    const found = await differencesFrom(seen.outline, action.key.hash, blobs, remote);
+    const [first, ...more] = found ?? [];
+    const { outline: _, ...ran } = seen;
+    if (!found || !first) return { ...UNREAD, seen: ran };
+    const reason = sentenceOfAll([first, ...more]);
+    return { reason, cause: missCauseOf(first), seen: ran, differences: found };
+  }
+  if (seen) return { ...FORGOTTEN, seen };
+  if (!remote) return undefined;
+  const ranThere = (cache.listedSets.get(action.key.hash)?.length ?? 0) > 0;
+  if (ranThere) return nothingStored({}, action.request);
+  return remote.usable ? CANNOT_TELL : NO_ANSWER;
 }
 
 /** The blobs of the store, and the messages of an action that is not stored yet. */
@@ -74,8 +126,15 @@ function withMessages(action: KeyedAction, blobs: BlobReader): BlobReader {
   };
 }
 
+type Ended = Pick<HistoryEntry, 'exitCode' | 'notKept'>;
+
 /** The same action ran before, and none of its results is usable. */
-function whyNothingStored({ exitCode, notKept }: HistoryEntry, { hermetic }: RunRequest): string {
+function nothingStored(ended: Ended, request: RunRequest): Explanation {
+  const cause = { kind: ended.exitCode ? 'failed-before' : 'not-kept' } as const;
+  return { reason: whyNothingStored(ended, request), cause, differences: [] };
+}
+
+function whyNothingStored({ exitCode, notKept }: Ended, { hermetic }: RunRequest): string {
   if (exitCode) return `it failed before: ${notKept ?? `it ended with ${exitCode}`}`;
   if (notKept !== undefined) return `it ran before, but left no result: ${notKept}`;
   if (hermetic === 'strict') return 'it ran before, but no result is stored that is known to be hermetic';
@@ -95,12 +154,12 @@ async function differsNow(
   }
 }
 
-/** `earlier`: newest first. */
+/** By this machine's history, newest first. Undefined if it has no run of this step. */
 async function explainMiss(
   action: KeyedAction,
   earlier: readonly HistoryEntry[],
   blobs: BlobReader,
-): Promise<Explanation> {
+): Promise<Explanation | undefined> {
   const key = action.key.hash;
   const last = lastOfStep(action.request, earlier);
   let best: { against: Hash; differences: Difference[] } | undefined;
@@ -110,7 +169,7 @@ async function explainMiss(
     );
     if (found && (!best || found.length < best.differences.length)) best = { against, differences: found };
   }
-  if (!best) return last ? FORGOTTEN : NO_EARLIER_RUN;
+  if (!best) return last && FORGOTTEN;
   const [first, ...more] = best.differences;
   return first ? { ...best, reason: sentenceOfAll([first, ...more]), cause: missCauseOf(first) } : FORGOTTEN;
 }

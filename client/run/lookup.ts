@@ -16,6 +16,7 @@ import { decodeResult } from '../../core/result.ts';
 import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Blobs, Store } from '../../store/store.ts';
 import type { RunRequest } from '../action/request.ts';
+import { stepIdOf } from '../history/step-id.ts';
 import { RUN } from '../limits.ts';
 import { type Output, outputsNamedBy, whyUnfit } from '../outputs/outputs.ts';
 import { closestDifference, type FactDifference } from '../path-sets/difference.ts';
@@ -26,7 +27,7 @@ import { remembering } from '../path-sets/remembered-states.ts';
 import { States } from '../path-sets/states.ts';
 import { localPathSets, remotePathSets } from '../path-sets/storage.ts';
 import { fetchContent, type ReadTree } from '../remote/fetch-content.ts';
-import { handleFault, type Remote, RemoteFault } from '../remote/remote.ts';
+import { handleFault, listsOf, type Remote, RemoteFault } from '../remote/remote.ts';
 import type { Report } from '../terminal/events.ts';
 import { localRefusal, remoteRefusal } from './acceptance.ts';
 import type { RunContext } from './context.ts';
@@ -37,7 +38,7 @@ import { withWorkspace } from './log-workspace.ts';
 import type { HitReceipt } from './receipt.ts';
 
 export async function lookup(action: KeyedAction, context: RunContext): Promise<Hit | undefined> {
-  const { cache, report, now, onFactsDiffer } = context;
+  const { cache, report, now, caller, onFactsDiffer, onEarlier } = context;
   const store = cache.findsNothing ? undefined : await cache.openStore();
   if (!store) return undefined;
   const states = new States(action, cache.digests, cache.systemFiles);
@@ -55,9 +56,10 @@ export async function lookup(action: KeyedAction, context: RunContext): Promise<
   };
   const slotsThere = remotePathSets(remote, store, report);
   const { hash } = action.key;
+  const asking = onEarlier ? { step: stepIdOf(action.request, caller), onEarlier } : {};
+  const lists = listsOf(remote, asking);
   const onList = (sets: readonly PathSet[]) => cache.listedSets.set(hash, sets);
-  const find = (stateOf: StateOf) =>
-    remoteCandidates(action.key, remote, slotsThere, stateOf, admits, onList);
+  const find = (stateOf: StateOf) => remoteCandidates(action.key, lists, slotsThere, stateOf, admits, onList);
   const fetched = await findHit(find, states, {
     stateOf: remembering(foreign.of),
     hitAt: (candidate) => fetchHit(candidate, action, states, sides),

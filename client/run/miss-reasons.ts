@@ -9,6 +9,8 @@ export class MissReasons {
   refusal: string | undefined;
   /** Which fact of the remote's results differs here. */
   factsDiffer: (() => FactDifference | undefined) | undefined;
+  /** The EarlierAction of the step, as the remote told it. */
+  earlier: Uint8Array | undefined;
   notKept: string | undefined;
 
   /** The same context; its events pass through here. */
@@ -18,6 +20,9 @@ export class MissReasons {
       ...context,
       onFactsDiffer: (why) => {
         this.factsDiffer = why;
+      },
+      onEarlier: (message) => {
+        this.earlier = message;
       },
       onRefused: (why) => {
         this.refusal ??= why;

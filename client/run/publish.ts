@@ -54,6 +54,10 @@ export async function publish(
   if (!store) return NOTHING;
   if (!sealed.publishable || refusal !== undefined) {
     await keepAction(action, store);
+    if (sharesByDefault(action)) {
+      const digests = actionBlobs(action).map(({ digest }) => digest);
+      (await cache.openUploads())?.addMessages(digests, report);
+    }
     return NOTHING;
   }
   const states = new States(action, cache.digests);
@@ -74,6 +78,11 @@ export async function publish(
   }
   uploads?.add(unsharedOf(action, address), report, foreign.of, listed?.length === 0);
   return { published: true, diverged: false, address: found, ...(uploads && { sent: address.key.hash }) };
+}
+
+/** A run whose result would have been shared. */
+function sharesByDefault({ request: { hermetic, keepUnproven } }: KeyedAction): boolean {
+  return keepUnproven === 'shared' || (hermetic !== 'off' && keepUnproven !== 'local');
 }
 
 /** An unwatched run may have the path set of an earlier run, so the set is judged here and not when a run is sealed. */

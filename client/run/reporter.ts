@@ -55,13 +55,14 @@ export class Reporter {
 
   #machineSummary(summary: RunSummary): Record<string, unknown> {
     const { outcome, key, exitCode, status, reason, published, shared, outputsWritten } = summary;
-    const { commandMs, elapsedMs, diverged, checked, receipt, page } = summary;
+    const { commandMs, elapsedMs, cause, diverged, checked, receipt, page } = summary;
     return {
       outcome,
       key,
       exitCode,
       status,
       reason,
+      ...(cause && { cause }),
       published,
       shared,
       outputsWritten,

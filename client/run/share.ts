@@ -15,7 +15,7 @@ import { addRemotePathSet, isReadElsewhere, remoteCandidates } from '../path-set
 import { remembering } from '../path-sets/remembered-states.ts';
 import { hasRival } from '../path-sets/rivals.ts';
 import { type PathSetStorage, remotePathSets } from '../path-sets/storage.ts';
-import type { Remote, RemoteLists } from '../remote/remote.ts';
+import { listsOf, type Remote } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
 import type { Report } from '../terminal/events.ts';
 
@@ -122,7 +122,7 @@ class RemoteSets {
   async haveRival(own: { readonly key: Hash; readonly result: Uint8Array }): Promise<boolean> {
     const action = { hash: this.#action, size: 0 };
     const admits = (set: PathSet) => this.#hasStates(set);
-    const lists = toCompareWith(this.#remote);
+    const lists = listsOf(this.#remote, { purpose: 'compare' });
     const found = remoteCandidates(action, lists, this.#slots, this.#stateOf, admits);
     const isFound = await unlessUnknown(hasRival(own, found, ({ key }) => this.#remote.getResult(key)));
     return isFound ?? false;
@@ -143,15 +143,6 @@ class RemoteSets {
       throw error;
     }
   }
-}
-
-/** The lists of a remote, for a caller that does not want the results. */
-export function toCompareWith(remote: Remote): RemoteLists {
-  return {
-    listPathSets: (action) => remote.listPathSets(action, 'compare'),
-    findResult: (action, candidates, afterPrediction) =>
-      remote.findResult(action, candidates, afterPrediction, 'compare'),
-  };
 }
 
 async function unlessUnknown<T>(work: Promise<T>): Promise<T | undefined> {

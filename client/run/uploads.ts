@@ -3,13 +3,14 @@
 // Results of earlier runs that are still in the outbox follow.
 //
 // At the end the run waits a bounded time. A result that is not uploaded by then stays in the outbox.
-import type { Hash } from '../../core/digest.ts';
+import type { Digest, Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { StateOf } from '../../core/path-set.ts';
 import type { Store } from '../../store/store.ts';
 import { REMOTE } from '../limits.ts';
 import type { Outbox, UnsharedResult } from '../local-store/outbox.ts';
 import { handleFault, type Remote, WriteRefused } from '../remote/remote.ts';
+import { upload } from '../remote/transfer.ts';
 import type { Report } from '../terminal/events.ts';
 import { share, unknownState } from './share.ts';
 
@@ -62,6 +63,22 @@ export class Uploads {
   add(unshared: UnsharedResult, report: Report, stateOf: StateOf, isFirst: boolean): void {
     this.#options.outbox.add(unshared);
     this.#take({ unshared, report, stateOf, isFirst });
+  }
+
+  /**
+   * Sends the messages of an action that left no result, so that a server can compare the next run of its step with it.
+   * They are sent once: without them, the reason of a later miss is less exact.
+   */
+  addMessages(digests: readonly Digest[], report: Report): void {
+    const { remote, store } = this.#options;
+    if (remote.reportForm === 0 || !remote.usable || !remote.takesWrites) return;
+    const sent = upload(digests, store.blobs, remote, report)
+      .then(() => {})
+      .catch((error: unknown) => {
+        if (!this.#isOver) report(handleFault(remote, error));
+      })
+      .finally(() => this.#underWay.delete(sent));
+    this.#underWay.add(sent);
   }
 
   /** Adds the results that earlier runs left in the outbox; returns their number. */

@@ -110,8 +110,8 @@ async function runWithCaches(
     const summary = force ? asForced(await run(request, forced)) : await run(request, context);
     if (action && !force) record(action, cache, { storeFolder, caller }, began);
     const remote = await cache.openedRemote();
-    if (!remoteUrl || !remote?.usable || !remote.takesReports) return summary;
-    const page = await sendReport?.(summary, { url: remoteUrl, token });
+    if (!remoteUrl || !remote?.usable || remote.reportForm === 0) return summary;
+    const page = await sendReport?.(summary, { url: remoteUrl, token, form: remote.reportForm });
     return page === undefined ? summary : { ...summary, page };
   } finally {
     await cache.close();

@@ -11,15 +11,15 @@ import type { Content } from '../../../store/store.ts';
 import { GRPC_REMOTE, REMOTE } from '../../limits.ts';
 import { authorization } from '../authorization.ts';
 import { InlinedBlobs } from '../inlined-blobs.ts';
-import { listFrom } from '../path-set-messages.ts';
+import { inlinedFor, listFrom } from '../path-set-messages.ts';
 import { Predictions } from '../predictions.ts';
 import {
+  type Asking,
   type FoundResult,
   type KeepBlob,
   missingBlobFault,
   type OnBlobPresent,
   type PathSetList,
-  type Purpose,
   type ReadBlob,
   type Remote,
   RemoteFault,
@@ -97,16 +97,16 @@ class GrpcRemote implements Remote {
     throw new RemoteFault('it takes no publications over gRPC');
   }
 
-  get takesReports(): boolean {
-    return this.#services.takesReports;
+  get reportForm(): number {
+    return this.#services.reportForm;
   }
 
-  async listPathSets(action: Hash, purpose?: Purpose): Promise<PathSetList | undefined> {
+  async listPathSets(action: Hash, asking: Asking = {}): Promise<PathSetList | undefined> {
     if (this.#keepsLists === false) return undefined;
     // Blobs need the capabilities later; asking now saves a round trip. A fault ends the call below, too.
     this.#knownCapabilities().catch(() => {});
-    const { acceptedBytes } = this.#predictions;
-    const list = await this.#attempt(() => this.#services.listPathSets(action, acceptedBytes, purpose));
+    const inlined = inlinedFor(this.#predictions, asking);
+    const list = await this.#attempt(() => this.#services.listPathSets(action, inlined, asking));
     this.#keepsLists = list !== undefined;
     return list && listFrom(list, (answer) => this.#inlinedBlobs.receive(answer), this.#predictions);
   }
@@ -115,11 +115,11 @@ class GrpcRemote implements Remote {
     action: Hash,
     candidates: readonly ResultCandidate[],
     afterPrediction: boolean,
-    purpose?: Purpose,
+    asking: Asking = {},
   ): Promise<FoundResult | undefined> {
     if (afterPrediction) this.#predictions.noteWrong();
     const found = await this.#attempt(() =>
-      this.#services.findResult(action, candidates, afterPrediction, purpose),
+      this.#services.findResult(action, candidates, afterPrediction, asking),
     );
     return found && { key: found.key, result: this.#inlinedBlobs.receive(found.answer) };
   }

@@ -3,7 +3,7 @@
 import { type Digest, type Hash, parseDigest, toWire } from '../../../core/digest.ts';
 import { GRPC_STATUS } from '../../../core/grpc/status.ts';
 import { decodeStrict, type Shape } from '../../../core/message.ts';
-import { RUNS_HEADER } from '../../../core/metadata/run-report.ts';
+import { RUNS_HEADER, reportForm } from '../../../core/metadata/run-report.ts';
 import { NAMESPACE_HEADER } from '../../../core/namespace.ts';
 import { PATH_SETS_SERVICE } from '../../../core/path-set.ts';
 import { AddPathSetRequest, ListPathSetsRequest } from '../../../core/proto/generated/assay.ts';
@@ -37,8 +37,9 @@ import {
   type FoundAnswer,
   headersFor,
   type ReceivedList,
+  stepBytes,
 } from '../path-set-messages.ts';
-import { OUTCOME_HEADER, type Purpose, RemoteFault, type ResultCandidate } from '../remote.ts';
+import { type Asking, OUTCOME_HEADER, RemoteFault, type ResultCandidate } from '../remote.ts';
 import { type Channel, GrpcFault, HttpAnswer } from './channel.ts';
 
 const CACHE = 'build.bazel.remote.execution.v2.ActionCache';
@@ -74,7 +75,7 @@ export class Services {
   /** Where the server found each result, if it said so. */
   readonly namespaces = new Map<Hash, string>();
   /** The server announced that it takes reports of runs. */
-  takesReports = false;
+  reportForm = 0;
 
   constructor(channel: Channel, instance: string) {
     this.#channel = channel;
@@ -136,9 +137,9 @@ export class Services {
   async listPathSets(
     action: Hash,
     inlinedBytes: number,
-    purpose?: Purpose,
+    { purpose, step, onEarlier }: Asking,
   ): Promise<ReceivedList | undefined> {
-    const about = { instanceName: this.#instance, key: action, inlinedBytes };
+    const about = { instanceName: this.#instance, key: action, inlinedBytes, step: stepBytes(step) };
     const message = ListPathSetsRequest.encode(about).finish();
     let answered: ReadonlyMap<string, string> = new Map();
     try {
@@ -147,9 +148,10 @@ export class Services {
       };
       const method = `${PATH_SETS_SERVICE}/List`;
       const bytes = await this.#channel.unary(method, message, note, headersFor(purpose));
-      this.takesReports ||= answered.has(RUNS_HEADER);
+      this.reportForm ||= reportForm(answered.get(RUNS_HEADER));
       const list = decodeList(bytes);
       if (list?.predicted) this.#noteNamespace(list.predicted.key, answered);
+      if (list && list.earlier.length > 0) onEarlier?.(list.earlier);
       return list;
     } catch (error) {
       if (error instanceof HttpAnswer || (error instanceof GrpcFault && !isPassing(error.code)))
@@ -162,17 +164,17 @@ export class Services {
     action: Hash,
     candidates: readonly ResultCandidate[],
     afterPrediction: boolean,
-    purpose?: Purpose,
+    { purpose, step, onEarlier }: Asking,
   ): Promise<FoundAnswer | undefined> {
     const about = { instanceName: this.#instance, key: action };
-    const message = encodeFind(candidates, afterPrediction, about);
+    const message = encodeFind(candidates, afterPrediction, step, about);
     let answered: ReadonlyMap<string, string> = new Map();
     const note = (headers: ReadonlyMap<string, string>) => {
       answered = headers;
     };
     const method = `${PATH_SETS_SERVICE}/Find`;
     const bytes = await this.#channel.unary(method, message, note, headersFor(purpose));
-    const found = decodeFound(bytes, candidates);
+    const found = decodeFound(bytes, candidates, onEarlier);
     if (found) this.#noteNamespace(found.key, answered);
     return found;
   }

@@ -11,7 +11,7 @@ const MEGABYTE = 1_000_000;
 const newRemote = (): Remote => ({
   usable: true,
   takesWrites: true,
-  takesReports: false,
+  reportForm: 0,
   giveUp() {},
   getResult: async () => undefined,
   namespaceOf: () => undefined,

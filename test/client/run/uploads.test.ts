@@ -42,7 +42,7 @@ function remoteThat(puts: Remote['putResult']): Remote {
       return usable;
     },
     takesWrites: true,
-    takesReports: false,
+    reportForm: 0,
     takesPublications: false,
     publish: async () => 'stored',
     putRival: async () => false,

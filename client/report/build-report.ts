@@ -54,7 +54,7 @@ export function buildReport(
     warnings: summary.warnings.slice(0, RUN_REPORT.maxWarnings).map(text),
     steps: recorded.ends.slice(0, RUN_REPORT.maxSteps).map((end) => ({
       ...reportedStep(end, recorded, byName),
-      ...(form >= RUNS_FORM && { id: idOf(end.step) }),
+      ...(form >= RUNS_FORM && { id: idOf(end.step), ...differencesIn(end) }),
     })),
   };
   return fitting(whole);
@@ -109,6 +109,15 @@ function reasonOf({ outcome, reason, cause, replayed }: StepEnd): string {
   return outcome === 'failed' && !replayed && cause ? 'the command failed' : reason;
 }
 
+function differencesIn({ outcome, differences, moreDifferences, seen }: StepEnd): Partial<ReportedStep> {
+  if (outcome !== 'miss') return {};
+  return {
+    ...(differences && { differences }),
+    ...(moreDifferences !== undefined && { moreDifferences }),
+    ...(seen && { seen }),
+  };
+}
+
 /** A declaration may set the value, too: NAME=VALUE. */
 function variableName(declaration: string): string {
   return name(declaration.replace(/=.*$/s, ''));
@@ -122,15 +131,16 @@ function text(words: string): string {
   return words.slice(0, RUN_REPORT.maxText);
 }
 
-/** Without findings, then with fewer steps: a server refuses what is too large. */
+/** Without findings and differences, then with fewer steps: a server refuses what is too large. */
 function fitting(report: RunReport): RunReport {
   const isSmall = (one: RunReport) => Buffer.byteLength(JSON.stringify(one)) <= RUN_REPORT.maxBytes;
   if (isSmall(report)) return report;
-  const bare = report.steps.map((step) => ({
+  const bare = report.steps.map(({ differences = [], moreDifferences = 0, ...step }) => ({
     ...step,
     findings: [],
     moreFindings: step.findings.length + step.moreFindings,
     variables: [],
+    ...(differences.length > 0 && { moreDifferences: differences.length + moreDifferences }),
   }));
   let shorter: RunReport = { ...report, steps: bare };
   while (!isSmall(shorter) && shorter.steps.length > 0)

@@ -31,6 +31,9 @@ export const RUN_REPORT = {
   maxName: 500,
   /** Sentences. */
   maxText: 1000,
+  /** For each step, and the state of a fact. */
+  maxDifferences: 100,
+  maxState: 200,
 } as const;
 
 export const STEP_OUTCOMES = ['hit-local', 'hit-remote', 'miss', 'failed', 'interrupted', 'skipped'] as const;
@@ -83,6 +86,25 @@ export interface ReportedFacts {
   readonly machine: number;
 }
 
+/** What differs from the earlier action, without values. The kinds are those of a cause. */
+export interface ReportedDifference {
+  readonly kind: MissKind;
+  /** "" for the command line and the key's format. */
+  readonly name: string;
+  readonly change: 'changed' | 'added' | 'removed';
+  /** Of a fact: its kind, and its states then and now. */
+  readonly group?: keyof ReportedFacts;
+  readonly before?: string;
+  readonly after?: string;
+}
+
+/** Where the earlier action ran: at a server with its namespace and run, else on the reporting machine. */
+export interface ReportedSeen {
+  readonly namespace?: string;
+  readonly run?: string;
+  readonly at: number;
+}
+
 export interface ReportedStep {
   readonly step: string;
   /** Its id (step-id.ts). Not in the first form. */
@@ -91,6 +113,10 @@ export interface ReportedStep {
   /** In one line. */
   readonly why: string;
   readonly cause?: MissCause;
+  /** Of a miss, at most maxDifferences, and where the earlier action ran. Not in the first form. */
+  readonly differences?: readonly ReportedDifference[];
+  readonly moreDifferences?: number;
+  readonly seen?: ReportedSeen;
   readonly key?: string;
   readonly exitCode: number;
   /** From the start of the run. */

@@ -1,9 +1,9 @@
 // The events of a graph run, as one union. Views turn them into a screen, lines or JSON; nothing else prints.
 // docs/EVENTS.md describes them for machines. A change of a meaning there needs a new EVENTS_VERSION.
 import type { EvidenceStatus } from '../../../core/evidence.ts';
-import type { MissCause, ReportedFinding } from '../../../core/metadata/run-report.ts';
+import type { MissCause, ReportedDifference, ReportedFinding } from '../../../core/metadata/run-report.ts';
 import type { Checked } from '../../check-hits/check-hit.ts';
-import type { Outcome } from '../../history/history.ts';
+import type { Outcome, SeenIn } from '../../history/history.ts';
 import type { StreamName } from '../../run/log.ts';
 import type { HitReceipt } from '../../run/receipt.ts';
 
@@ -25,6 +25,10 @@ export interface StepEnd {
   readonly reason: string;
   /** Of a miss, for a machine. */
   readonly cause?: MissCause;
+  /** Of a miss: what differs from the earlier action, without values; how many more; where the earlier run was. */
+  readonly differences?: readonly ReportedDifference[];
+  readonly moreDifferences?: number;
+  readonly seen?: SeenIn;
   readonly published: boolean;
   /** At the end of the step. Uploads go on in the background, also after the last step. */
   readonly shared: boolean;

@@ -137,6 +137,18 @@ const STEP: ShapeOf<RunStep> = {
   outcome: 'string',
   why: 'string',
   'cause?': CAUSE,
+  'differences?': [
+    {
+      kind: 'string',
+      name: 'string',
+      change: 'string',
+      'group?': 'string',
+      'before?': 'string',
+      'after?': 'string',
+    },
+  ],
+  'moreDifferences?': 'number',
+  'seen?': { 'namespace?': 'string', 'run?': 'string', at: 'number' },
   'key?': 'string',
   isStored: 'boolean',
   exitCode: 'number',

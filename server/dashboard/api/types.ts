@@ -22,8 +22,10 @@
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import type {
   MissCause,
+  ReportedDifference,
   ReportedFacts,
   ReportedFinding,
+  ReportedSeen,
   StepOutcome,
 } from '../../../core/metadata/run-report.ts';
 
@@ -185,6 +187,10 @@ export interface RunStep {
   /** In one line: of a miss, what differs; of a hit, where it was found; of a failure, what is wrong. */
   readonly why: string;
   readonly cause?: MissCause;
+  /** Of a miss, without values; how many more; where the earlier action ran (`at` in milliseconds since 1970). */
+  readonly differences?: readonly ReportedDifference[];
+  readonly moreDifferences?: number;
+  readonly seen?: ReportedSeen;
   readonly key?: string;
   /** The server has the action, so /action/KEY shows it. */
   readonly isStored: boolean;

@@ -74,6 +74,12 @@ export const FORGET = {
   progressMs: 2 * SECOND,
 } as const;
 
+/** What the history keeps for `assay explain`, and how much of it is shown at once. */
+export const HISTORY = {
+  keptDifferences: 5000,
+  shownDifferences: 20,
+} as const;
+
 /** What an Assay server tells of the earlier action of a step. */
 export const EARLIER = {
   /** Of its message. */

@@ -1,8 +1,8 @@
 // `assay diff`: the differences between two actions, by name.
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { differences } from '../../store/actions/difference.ts';
+import { describe } from '../history/difference-text.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
-import { describe } from '../run/explain.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { resolveKey } from './resolve-step-arg.ts';
 import { STORE_FLAGS } from './store-flags.ts';

@@ -23,6 +23,10 @@ export interface HistoryEntry {
   readonly reason: string;
   /** The earlier action that a miss was compared with. */
   readonly against?: Hash | undefined;
+  /** Where the earlier run was, if the miss was not compared with an action of this store alone. */
+  readonly seen?: SeenIn | undefined;
+  /** The blob with the differences, if they can't be found from the two actions (differences.ts). */
+  readonly differences?: Hash | undefined;
   /** If the command ran: why its result was not published. */
   readonly notKept?: string | undefined;
   /** If the command ran and failed. */
@@ -31,11 +35,28 @@ export interface HistoryEntry {
   readonly commandMs?: number | undefined;
 }
 
+/** `namespace` and `run`: at a server. */
+export interface SeenIn {
+  readonly namespace?: string;
+  readonly run?: string;
+  /** In milliseconds since 1970. */
+  readonly at: number;
+}
+
 /** The part of an entry that is not in the request. */
 export interface RunNote
   extends Pick<
     HistoryEntry,
-    'step' | 'key' | 'outcome' | 'reason' | 'against' | 'notKept' | 'exitCode' | 'commandMs'
+    | 'step'
+    | 'key'
+    | 'outcome'
+    | 'reason'
+    | 'against'
+    | 'seen'
+    | 'differences'
+    | 'notKept'
+    | 'exitCode'
+    | 'commandMs'
   > {
   readonly at: number;
 }
@@ -133,7 +154,9 @@ function isEntry(value: unknown): value is HistoryEntry {
   const texts = [at, workspace, outcome, reason, name ?? '', ran.notKept ?? ''].every(
     (field) => typeof field === 'string',
   );
-  const hashes = [step, key, against ?? key].every((field) => typeof field === 'string' && isHash(field));
+  const hashes = [step, key, against ?? key, ran.differences ?? key].every(
+    (field) => typeof field === 'string' && isHash(field),
+  );
   const numbers = [commandMs ?? 0, ran.exitCode ?? 0].every((field) => typeof field === 'number');
   return texts && hashes && numbers && Array.isArray(command);
 }

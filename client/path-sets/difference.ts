@@ -1,6 +1,8 @@
 // Explains why no path set of a key leads to a result any more: names the first fact whose state differs.
 import type { Hash } from '../../core/digest.ts';
 import type { ObservedPath, PathSet, StateOf } from '../../core/path-set.ts';
+import type { FactChange } from '../../store/actions/difference.ts';
+import { kindOf } from './fact-counts.ts';
 import { slots } from './path-sets.ts';
 import type { States } from './states.ts';
 import type { PathSetStorage } from './storage.ts';
@@ -9,6 +11,8 @@ import type { PathSetStorage } from './storage.ts';
 export interface FactDifference {
   readonly name: string;
   readonly text: string;
+  /** All facts of that path set that differ. */
+  readonly facts: readonly FactChange[];
 }
 
 /** For the path sets that are stored for a key. Undefined if there is none, or no difference. */
@@ -43,7 +47,23 @@ export function closestDifference(
     how: words(first.state, stateOf(first)),
   };
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
-  return { name, text: `${name} ${how}${note}${others}` };
+  const facts = [first, ...more].map((one) => factChange(one, stateOf(one), states));
+  return { name, text: `${name} ${how}${note}${others}`, facts: withoutRepeats(facts) };
+}
+
+/** A path set may name one file below several roots. */
+function withoutRepeats(facts: readonly FactChange[]): FactChange[] {
+  return [...new Map(facts.map((fact) => [JSON.stringify(fact), fact])).values()];
+}
+
+function factChange(
+  seen: ObservedPath,
+  after: string,
+  states: Pick<States, 'roots' | 'shownNow'>,
+): FactChange {
+  const shown = states.roots.shown(seen);
+  const name = listed(seen, shown, states)?.name ?? shown;
+  return { kind: 'fact', group: kindOf(seen, () => seen.state), name, before: seen.state, after };
 }
 
 /** The first name of a folder that came, went or became something else. */

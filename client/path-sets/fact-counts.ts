@@ -22,7 +22,7 @@ export function countFacts(set: PathSet, stateOf: StateOf): FactCounts {
   return counts;
 }
 
-function kindOf(seen: ObservedPath, stateOf: StateOf): keyof FactCounts {
+export function kindOf(seen: ObservedPath, stateOf: StateOf): keyof FactCounts {
   if (seen.root === LOADER_CACHE) return 'libraries';
   if (seen.root === MACHINE) return 'machine';
   if (seen.names) return 'listings';

@@ -54,7 +54,7 @@ export interface Cache {
   addToHistory(
     ran: { action: IdentifiedAction } & Pick<
       RunNote,
-      'outcome' | 'reason' | 'against' | 'notKept' | 'exitCode' | 'commandMs'
+      'outcome' | 'reason' | 'against' | 'seen' | 'differences' | 'notKept' | 'exitCode' | 'commandMs'
     >,
   ): void;
   /** The path sets that the remote listed for an action without a hit. The publication takes them. */

@@ -3,14 +3,12 @@ import { digestOf, type Hash } from '../../core/digest.ts';
 import type { MissCause } from '../../core/metadata/run-report.ts';
 import { type Difference, differences } from '../../store/actions/difference.ts';
 import { missCauseOf } from '../../store/actions/miss-cause.ts';
-import type { EarlierRun } from '../../store/actions/outline.ts';
-import { sentenceOf, sentenceOfAll } from '../../store/actions/sentence.ts';
+import { sentenceOfAll } from '../../store/actions/sentence.ts';
 import type { BlobReader, Store } from '../../store/store.ts';
-import { looksSecret } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { differencesFrom, earlierIn } from '../history/earlier.ts';
-import { type HistoryEntry, stepOf } from '../history/history.ts';
+import { type HistoryEntry, type SeenIn, stepOf } from '../history/history.ts';
 import { areSimilar } from '../history/similar-actions.ts';
 import { type FactDifference, firstDifference } from '../path-sets/difference.ts';
 import { States } from '../path-sets/states.ts';
@@ -26,8 +24,8 @@ export interface Explanation {
   readonly cause: MissCause;
   /** The earlier action, if it is in the local store. */
   readonly against?: Hash;
-  /** Where the earlier action ran, if a server told it. */
-  readonly seen?: EarlierRun;
+  /** Where the earlier run was. Absent if nobody told it. */
+  readonly seen?: SeenIn;
   readonly differences: readonly Difference[];
 }
 
@@ -82,11 +80,26 @@ export async function explain(
     return { reason: `refused: ${refusal}`, cause: { kind: 'refused' }, differences: [] };
   const last = earlier.find((entry) => entry.key === action.key.hash);
   const differs = (last && (await differsNow(action, store, cache.digests))) ?? factsDiffer?.();
-  if (differs) return { reason: differs.text, cause: { kind: 'fact', name: differs.name }, differences: [] };
+  if (differs) return byFact(differs, last, told);
   if (last) return nothingStored(last, action.request);
   const here = await explainMiss(action, earlier, blobs);
   if (here?.against) return here;
   return (await explainThere(action, cache, blobs, told)) ?? here ?? NO_EARLIER_RUN;
+}
+
+function byFact(
+  { name, text, facts }: FactDifference,
+  last: HistoryEntry | undefined,
+  told: Uint8Array | undefined,
+): Explanation {
+  const there = told && earlierIn(told);
+  const seen = last ? { at: Date.parse(last.at) } : there?.outcome === 'same' ? there : undefined;
+  return {
+    reason: text,
+    cause: { kind: 'fact', name },
+    ...(seen && { seen: seenIn(seen) }),
+    differences: facts,
+  };
 }
 
 /** By what the remote told. Undefined if nobody but this machine can know. */
@@ -99,16 +112,15 @@ async function explainThere(
   const remote = await cache.openedRemote();
   const seen = told && earlierIn(told);
   if (seen?.outcome === 'none') return undefined;
-  if (seen?.outcome === 'same') return { ...nothingStored(seen, action.request), seen };
+  if (seen?.outcome === 'same') return { ...nothingStored(seen, action.request), seen: seenIn(seen) };
   if (seen?.outline) {
     const found = await differencesFrom(seen.outline, action.key.hash, blobs, remote);
     const [first, ...more] = found ?? [];
-    const { outline: _, ...ran } = seen;
-    if (!found || !first) return { ...UNREAD, seen: ran };
+    if (!found || !first) return { ...UNREAD, seen: seenIn(seen) };
     const reason = sentenceOfAll([first, ...more]);
-    return { reason, cause: missCauseOf(first), seen: ran, differences: found };
+    return { reason, cause: missCauseOf(first), seen: seenIn(seen), differences: found };
   }
-  if (seen) return { ...FORGOTTEN, seen };
+  if (seen) return { ...FORGOTTEN, seen: seenIn(seen) };
   if (!remote) return undefined;
   const ranThere = (cache.listedSets.get(action.key.hash)?.length ?? 0) > 0;
   if (ranThere) return nothingStored({}, action.request);
@@ -124,6 +136,10 @@ function withMessages(action: KeyedAction, blobs: BlobReader): BlobReader {
       return bytes ? { size: bytes.length, bytes } : blobs.get(hash);
     },
   };
+}
+
+function seenIn({ namespace, run, at }: SeenIn): SeenIn {
+  return { ...(namespace !== undefined && { namespace }), ...(run !== undefined && { run }), at };
 }
 
 type Ended = Pick<HistoryEntry, 'exitCode' | 'notKept'>;
@@ -201,35 +217,4 @@ async function unlessGone<T>(ask: () => Promise<T>): Promise<T | undefined> {
   } catch {
     return undefined;
   }
-}
-
-/** A line of a list of differences: on this machine, with the values. */
-export function describe(difference: Difference): string {
-  switch (difference.kind) {
-    case 'variable':
-      return describeValue(difference.name, difference.before, difference.after);
-    case 'platform':
-      return describeValue(difference.name, difference.before, difference.after);
-    case 'command':
-      return `command ${quote(difference.before)} -> ${quote(difference.after)}`;
-    case 'working-directory':
-      return `working directory ${difference.before || '.'} -> ${difference.after || '.'}`;
-    case 'key-version':
-      return `key format ${difference.before} -> ${difference.after}`;
-    default:
-      return sentenceOf(difference);
-  }
-}
-
-/** Says that a secret changed, but never its value. */
-function describeValue(name: string, before: string | undefined, after: string | undefined): string {
-  if (looksSecret(name)) return `${name} changed`;
-  if (before === undefined) return `${name} was added (${after})`;
-  return after === undefined ? `${name} was removed (${before})` : `${name} ${before} -> ${after}`;
-}
-
-function quote(command: readonly string[]): string {
-  return command
-    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
-    .join(' ');
 }

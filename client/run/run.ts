@@ -9,10 +9,11 @@
 // The command's exit code and outputs are the same with a working cache, a broken one, or none.
 import type { Hash } from '../../core/digest.ts';
 import { type EvidenceStatus, lacksProof } from '../../core/evidence.ts';
-import type { MissCause } from '../../core/metadata/run-report.ts';
+import { type MissCause, type ReportedDifference, RUN_REPORT } from '../../core/metadata/run-report.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { Checked } from '../check-hits/check-hit.ts';
-import type { Outcome } from '../history/history.ts';
+import { keepDifferences, reportedDifferences } from '../history/differences.ts';
+import type { Outcome, SeenIn } from '../history/history.ts';
 import { withOutputLocks } from '../outputs/output-lock.ts';
 import type { Checkpoints } from '../snapshots/checkpoint/checkpoints.ts';
 import type { StateAroundRun } from '../snapshots/state/state-around-run.ts';
@@ -46,6 +47,10 @@ export interface RunSummary {
   readonly reason: string;
   /** Of a miss: the same for a machine. */
   readonly cause?: MissCause;
+  /** Of a miss: what differs from the earlier action, without values; how many more; where the earlier run was. */
+  readonly differences?: readonly ReportedDifference[];
+  readonly moreDifferences?: number;
+  readonly seen?: SeenIn;
   /** The result is in the local store. */
   readonly published: boolean;
   /** The remote has the result. False while an upload is still in progress. */
@@ -197,7 +202,7 @@ export function finishHit(
 }
 
 async function runCommand(action: KeyedAction, context: RunContext, reasons: MissReasons): Promise<RunEnd> {
-  const { reason, cause, against } = await explain(action, context, reasons);
+  const { reason, cause, against, seen, differences } = await explain(action, context, reasons);
   const state = await openState(action, context);
   const { execution, checkpoints } = await executeAction(action, context, state);
   // After a failure no further command begins, so a step that may fail keeps its slot until that is known.
@@ -214,9 +219,27 @@ async function runCommand(action: KeyedAction, context: RunContext, reasons: Mis
   if (context.ownership?.publishRefusal() === undefined) await state?.save(execution);
   const { notKept } = reasons;
   const noted = { notKept, exitCode: ended.exitCode || undefined, commandMs };
-  context.cache.addToHistory({ action, outcome: 'miss', reason, against, ...noted });
-  const kept = { published, shared: false, ...(diverged && { diverged }), ...(sent && { sent }) };
-  return { outcome: 'miss', ...ended, status, reason, cause, ...kept, outputsWritten: 0, commandMs };
+  const store = against === undefined ? await context.cache.openStore() : undefined;
+  const kept = store && (await keepDifferences(differences, store.blobs));
+  context.cache.addToHistory({ action, outcome: 'miss', reason, against, seen, differences: kept, ...noted });
+  const more = differences.length - RUN_REPORT.maxDifferences;
+  const told = {
+    ...(differences.length > 0 && { differences: reportedDifferences(differences) }),
+    ...(more > 0 && { moreDifferences: more }),
+    ...(seen && { seen }),
+  };
+  const stored = { published, shared: false, ...(diverged && { diverged }), ...(sent && { sent }) };
+  return {
+    outcome: 'miss',
+    ...ended,
+    status,
+    reason,
+    cause,
+    ...told,
+    ...stored,
+    outputsWritten: 0,
+    commandMs,
+  };
 }
 
 /** Lets the next command start before this run seals its result, which occupies the process for milliseconds. */

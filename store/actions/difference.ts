@@ -15,7 +15,21 @@ export type Difference =
   | { readonly kind: 'command'; readonly before: readonly string[]; readonly after: readonly string[] }
   | { readonly kind: 'working-directory'; readonly before: string; readonly after: string }
   | { readonly kind: 'output'; readonly change: 'added' | 'removed'; readonly path: string }
-  | { readonly kind: 'key-version'; readonly before: string; readonly after: string };
+  | { readonly kind: 'key-version'; readonly before: string; readonly after: string }
+  | FactChange;
+
+/** A fact beyond the declaration that the result depends on, and its states: that of the earlier run, and now. */
+export interface FactChange {
+  readonly kind: 'fact';
+  readonly group: FactGroup;
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+export const FACT_GROUPS = ['files', 'absent', 'listings', 'libraries', 'machine'] as const;
+
+export type FactGroup = (typeof FACT_GROUPS)[number];
 
 /** What of an action is compared. Digests may stand for the words and the values, in both actions. */
 export interface ComparedAction {

@@ -11,6 +11,7 @@ export function missCauseOf(difference: Difference): MissCause {
     case 'variable':
     case 'tool':
     case 'platform':
+    case 'fact':
       return { kind: difference.kind, name: difference.name };
     case 'command':
     case 'working-directory':

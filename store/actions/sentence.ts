@@ -24,6 +24,8 @@ export function sentenceOf(difference: Difference): string {
       return 'the command line changed';
     case 'working-directory':
       return 'the working directory changed';
+    case 'fact':
+      return `${difference.name} differs`;
     case 'key-version':
       return 'Assay made the key in another way';
   }

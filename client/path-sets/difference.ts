@@ -37,8 +37,7 @@ export function closestDifference(
 ): FactDifference | undefined {
   const differing = sets.map((set) => set.filter((seen) => stateOf(seen) !== seen.state));
   const [closest = []] = differing.sort((a, b) => a.length - b.length);
-  // A note says what to do about the difference.
-  const [first, ...more] = closest.toSorted((a, b) => Number(a.note === '') - Number(b.note === ''));
+  const [first, ...more] = closest.toSorted((a, b) => tellingLess(a) - tellingLess(b));
   if (!first) return undefined;
   const note = first.note === '' ? '' : `, ${first.note}`;
   const shown = states.roots.shown(first);
@@ -49,6 +48,14 @@ export function closestDifference(
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
   const facts = [first, ...more].map((one) => factChange(one, stateOf(one), states));
   return { name, text: `${name} ${how}${note}${others}`, facts: withoutRepeats(facts) };
+}
+
+/**
+ * A note says what to do about the difference. A path below the workspace or beside it has the same name in each
+ * clone; the path set may have the same file by its place on the machine that recorded it.
+ */
+function tellingLess({ note, root }: ObservedPath): number {
+  return 2 * Number(note === '') + Number(root === '');
 }
 
 /** A path set may name one file below several roots. */

@@ -222,8 +222,8 @@ export const EARLIER = {
   /** Directory messages in the answer. */
   directories: 64,
   directoryBytes: 16 * KIB,
-  /** Namespaces whose newest action is tried. */
-  triedActions: 3,
+  /** Actions that are tried: some are no longer stored. */
+  triedActions: 4,
 } as const;
 
 /** What the dashboard keeps and shows. */

@@ -19,40 +19,32 @@ export interface StoredStep extends HermeticStep {
 
 /** The newest first, each key once. At most MAX_UNKEPT. */
 export interface StoredUnkept {
-  readonly actions: readonly UnkeptAction[];
+  readonly actions: readonly EarlierAction[];
 }
 
-export type UnkeptAction = Pick<StoredStep, 'key' | 'namespace' | 'run' | 'at' | 'exitCode' | 'notKept'>;
+/** An action of a step, and the run that it was in. */
+export type EarlierAction = Pick<StoredStep, 'key' | 'namespace' | 'run' | 'at' | 'exitCode' | 'notKept'>;
 
 const MAX_UNKEPT = 8;
 
-export function withUnkept(
-  { actions }: StoredUnkept,
-  { key, namespace, run, at, exitCode, notKept }: UnkeptAction,
-): StoredUnkept {
-  const added = {
-    ...{ namespace, run, at },
-    ...(key !== undefined && { key }),
-    ...(exitCode !== undefined && { exitCode }),
-    ...(notKept !== undefined && { notKept }),
-  };
-  return { actions: [added, ...actions.filter((one) => one.key !== key)].slice(0, MAX_UNKEPT) };
+export function withUnkept({ actions }: StoredUnkept, added: EarlierAction): StoredUnkept {
+  return { actions: [added, ...actions.filter(({ key }) => key !== added.key)].slice(0, MAX_UNKEPT) };
 }
 
-/** What lies in the first of these namespaces comes first, then the rest by its time. */
+/** The actions of a step, the newest first: those of the first of these namespaces, then all others. */
 export async function earlierOfStep(
   history: History,
   id: StepId,
   [own, ...others]: readonly Namespace[],
-): Promise<{ readonly newest: readonly StoredStep[]; readonly unkept: readonly UnkeptAction[] }> {
-  const read = async <T extends object>(kind: string): Promise<T[]> => {
-    const documents = [
-      ...(own === undefined ? [] : await history.all(kind, id, [own])),
-      ...(others.length === 0 ? [] : await history.all(kind, id, others)),
-    ];
-    return documents.flatMap((document) => contentOf<T>(document) ?? []);
+): Promise<EarlierAction[]> {
+  const actionsIn = async (namespaces: readonly Namespace[]): Promise<EarlierAction[]> => {
+    if (namespaces.length === 0) return [];
+    const newest = await history.all(STEP_KIND, id, namespaces);
+    const unkept = await history.all(UNKEPT_KIND, id, namespaces);
+    return [
+      ...newest.flatMap((document) => contentOf<StoredStep>(document) ?? []),
+      ...unkept.flatMap((document) => contentOf<StoredUnkept>(document)?.actions ?? []),
+    ].sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   };
-  const newest = await read<StoredStep>(STEP_KIND);
-  const unkept = newest.length === 0 ? [] : await read<StoredUnkept>(UNKEPT_KIND);
-  return { newest, unkept: unkept.flatMap(({ actions }) => actions) };
+  return [...(await actionsIn(own === undefined ? [] : [own])), ...(await actionsIn(others))];
 }

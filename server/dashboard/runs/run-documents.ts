@@ -14,7 +14,14 @@ import { type Namespace, writtenFrom } from '../../../core/namespace.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
 import type { RunRow } from '../api/types.ts';
 import { type DocumentName, documentOf } from '../documents.ts';
-import { STEP_KIND, type StoredStep, type StoredUnkept, UNKEPT_KIND, withUnkept } from '../step-documents.ts';
+import {
+  type EarlierAction,
+  STEP_KIND,
+  type StoredStep,
+  type StoredUnkept,
+  UNKEPT_KIND,
+  withUnkept,
+} from '../step-documents.ts';
 import type { RunMisses } from './miss-days.ts';
 
 export interface StoredRow extends RunRow {
@@ -154,7 +161,7 @@ export function idOf(repository: string | undefined, { step, id }: ReportedStep)
   return id !== undefined && isStepId(id) ? id : stepId(repository, step);
 }
 
-/** Only a step whose command ran once, here or in the run that a hit comes from, has a status. */
+/** Only a step whose command ran once, here or in the run that a hit comes from, has a status. One that failed has none. */
 function newestStep(
   reported: ReportedStep,
   { repository, namespace, id: run, startedAt }: StoredRow,
@@ -162,24 +169,27 @@ function newestStep(
   { findings: known, unkept }: KnownSteps,
 ): HistoryDocument[] {
   const { step, status, key, exitCode, notKept, findings, moreFindings } = reported;
-  if (!status) return [];
   const id = idOf(repository, reported);
-  const value: StoredStep = {
-    step,
-    ...(repository !== undefined && { repository }),
-    namespace,
-    status,
-    at: startedAt,
-    run,
+  const action: EarlierAction = {
+    ...{ namespace, run, at: startedAt },
     ...(key !== undefined && { key }),
     ...(exitCode !== 0 && { exitCode }),
     ...(notKept !== undefined && { notKept }),
+  };
+  const documents: HistoryDocument[] = [];
+  if (leftNothing(reported)) {
+    const earlier = unkept.get(id) ?? { actions: [] };
+    documents.push(documentOf({ ...name, kind: UNKEPT_KIND, id }, withUnkept(earlier, action)));
+  }
+  if (!status) return documents;
+  const value: StoredStep = {
+    step,
+    ...(repository !== undefined && { repository }),
+    status,
+    ...action,
     ...(known.get(id) ?? { findings: findings.length + moreFindings, list: findings }),
   };
-  const newest = documentOf({ ...name, kind: STEP_KIND, id }, value);
-  if (!leftNothing(reported)) return [newest];
-  const earlier = unkept.get(id) ?? { actions: [] };
-  return [newest, documentOf({ ...name, kind: UNKEPT_KIND, id }, withUnkept(earlier, value))];
+  return [...documents, documentOf({ ...name, kind: STEP_KIND, id }, value)];
 }
 
 /** Its command ran, and the next run of the same action is a miss again. */

@@ -16,7 +16,7 @@ import {
 } from '../../../store/actions/outline.ts';
 import type { BlobReader } from '../../../store/store.ts';
 import type { RequestContext } from '../../context.ts';
-import { earlierOfStep, type StoredStep, type UnkeptAction } from '../../dashboard/step-documents.ts';
+import { type EarlierAction, earlierOfStep } from '../../dashboard/step-documents.ts';
 import { EARLIER } from '../../limits.ts';
 import type { ListName } from './lists.ts';
 
@@ -30,9 +30,9 @@ export async function earlierAction(
 ): Promise<Buffer> {
   const { history } = server.wholeStore;
   if (!history || step === undefined) return NOTHING;
-  const { newest, unkept } = await earlierOfStep(history, step, store.reportedIn(namespace));
-  const same = [...newest, ...unkept].find((one) => one.key === key);
-  return bounded(same ? { outcome: 'same', ...ranAs(same) } : await otherAction(newest, store.blobs));
+  const actions = await earlierOfStep(history, step, store.reportedIn(namespace));
+  const same = actions.find((one) => one.key === key);
+  return bounded(same ? { outcome: 'same', ...ranAs(same) } : await otherAction(actions, store.blobs));
 }
 
 /** Undefined for what is no id, as if the client had not asked. */
@@ -42,17 +42,16 @@ export function stepIn(text: string | Uint8Array | null): StepId | undefined {
 }
 
 /** The first whose action is stored. Without one, it is told that the step ran. */
-async function otherAction(steps: readonly StoredStep[], blobs: BlobReader): Promise<Earlier> {
-  const tried = steps.slice(0, EARLIER.triedActions);
-  for (const step of tried) {
-    const outline = await outlineOf(step.key, blobs);
-    if (outline) return { outcome: 'other', ...ranAs(step), outline };
+async function otherAction(actions: readonly EarlierAction[], blobs: BlobReader): Promise<Earlier> {
+  for (const action of actions.slice(0, EARLIER.triedActions)) {
+    const outline = await outlineOf(action.key, blobs);
+    if (outline) return { outcome: 'other', ...ranAs(action), outline };
   }
-  const [first] = steps;
+  const [first] = actions;
   return first ? { outcome: 'other', ...ranAs(first) } : { outcome: 'none' };
 }
 
-function ranAs({ namespace, run, at, exitCode, notKept }: UnkeptAction): EarlierRun {
+function ranAs({ namespace, run, at, exitCode, notKept }: EarlierAction): EarlierRun {
   return { namespace, run, at: Date.parse(at), exitCode, notKept };
 }
 

@@ -9,6 +9,7 @@ import { digestOf } from '../../../core/digest.ts';
 import { storeCommand } from '../../../server/commands/store.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { baseEnvironment, FORMS, runProcess } from '../../rig/assay.ts';
+import { S3Proxy } from '../../rig/fleet/s3-proxy.ts';
 import { freshFleet } from '../../rig/fleet/services.ts';
 import { TcpProxy } from '../../rig/fleet/tcp-proxy.ts';
 import { OidcIssuer } from '../../rig/oidc/issuer.ts';
@@ -200,6 +201,48 @@ test('a CI token that was exchanged at one server is refused at the others, at o
   expect(await exchange(urls[1] ?? '', await issuer.sign({ claims: { ...claims, run_id: '901' } }))).toBe(
     200,
   );
+});
+
+test('no secret is in an answer, in /metrics or in the log at its most talkative, whatever fails', async () => {
+  const fleet = await freshFleet();
+  await migrate({ ...fleet });
+  const index = new URL(fleet.ASSAY_INDEX);
+  const postgres = await TcpProxy.start(index.hostname, Number(index.port));
+  const s3 = await S3Proxy.start(fleet.AWS_ENDPOINT_URL);
+  onTestFinished(() => Promise.all([postgres.stop(), s3.stop()]).then(() => {}));
+  index.port = String(postgres.port);
+  const env = {
+    ...fleet,
+    ASSAY_INDEX: index.href,
+    AWS_ENDPOINT_URL: s3.url,
+    ASSAY_TOKEN: 'token-of-all-rights',
+  };
+  const serve = new Serve(['--port', '0', '--log-level', 'debug'], env);
+  const url = await serve.url();
+  const headers = { authorization: `Bearer ${env.ASSAY_TOKEN}` };
+  const said: string[] = [];
+  const put = async () => {
+    const bytes = contentOf(crypto.randomUUID(), 1 * MIB);
+    for (const [method, path] of [
+      ['PUT', pathOf(digestOf(bytes))],
+      ['GET', '/metrics'],
+      ['GET', '/readyz'],
+    ] as const) {
+      const answer = await ask(url + path, method, method === 'PUT' ? { headers, body: bytes } : { headers });
+      said.push(JSON.stringify(answer.headers), answer.body.toString());
+    }
+  };
+  await put();
+  for (const fault of ['expired', 'unavailable', 'cut', 'missing'] as const) {
+    s3.fault = () => fault;
+    await put();
+  }
+  postgres.link = 'away';
+  await put();
+  const all = [...said, serve.stdout, serve.stderr].join('\n');
+  expect(all).toContain('ASSAY_BUCKET_AWAY');
+  for (const secret of [index.password, env.AWS_SECRET_ACCESS_KEY, env.ASSAY_TOKEN])
+    expect(all.includes(secret)).toBe(false);
 });
 
 test.each([

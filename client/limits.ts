@@ -30,6 +30,10 @@ export const REMOTE = {
   /** How long a result that could not be uploaded is kept, and how often its lease is renewed. */
   unsharedMs: 7 * 24 * 60 * MINUTE,
   leaseUnsharedMs: 60 * MINUTE,
+  /** A larger list of results that were made without a remote is shortened. One takes about 1 KB. */
+  madeHereBytes: 16 * MIB,
+  /** How many hits the first run with a new remote sends along. */
+  sentAlong: 1_000,
   /** The share of the store's size limit for such results. */
   unsharedShare: 0.25,
   /**

@@ -1,7 +1,14 @@
 // `assay push`: uploads the results that earlier runs could not.
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
+import {
+  type CommandModule,
+  type FlagTable,
+  type ParsedFlags,
+  parseFlags,
+  usage,
+} from '../../core/cli/command.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { counted } from '../graph/view/words.ts';
+import type { MadeResult } from '../local-store/made-here.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { push } from '../maintenance/push.ts';
 import { remoteToken } from '../remote/token.ts';
@@ -13,6 +20,8 @@ import { SNAPSHOT_ENVIRONMENT, SNAPSHOT_FLAGS } from './snapshot-flags.ts';
 const flags = {
   store: SNAPSHOT_FLAGS.store,
   remote: SNAPSHOT_FLAGS.remote,
+  all: { type: 'boolean', text: 'also everything that was made without any remote' },
+  steps: { type: 'boolean', text: 'the same, but only the steps of this workspace' },
   json: SNAPSHOT_FLAGS.json,
 } satisfies FlagTable;
 
@@ -24,6 +33,10 @@ export const pushCommand: CommandModule = {
       'Uploads results that earlier runs could not: the upload failed, was too slow, or was cut off by the end',
       'of the run. The local store keeps them for 7 days. A later run with the same remote uploads them too, but',
       'waits for that at most 10 seconds or a tenth of its own time.',
+      '',
+      'For a server that is added later, --all and --steps also upload results that were made without any remote, as far',
+      'as they may be shared. They never upload what was taken from a remote, what was made while one was named, what a',
+      'CI job made, or what an earlier version of Assay stored. The first run with a new remote sends its own hits along, but not in CI.',
     ].join('\n'),
     flags,
     environment: SNAPSHOT_ENVIRONMENT,
@@ -32,7 +45,7 @@ export const pushCommand: CommandModule = {
       '1': 'some results are still not uploaded',
       '2': 'Assay refused its arguments',
     },
-    examples: ['assay push', 'assay push --remote grpc://cache.internal:8980'],
+    examples: ['assay push', 'assay push --all --remote grpc://cache.internal:8980'],
   },
   async main(args) {
     const parsed = parseFlags(args, flags);
@@ -40,14 +53,16 @@ export const pushCommand: CommandModule = {
     const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
     if (!remote) throw usage('no remote: pass --remote URL, or set ASSAY_REMOTE');
     const { report } = new Reporter(new SyncStream(2), false);
-    const pushed = await push({
+    const workspace = currentFolder();
+    const options = {
       storeFolder: storeFolder(parsed.text('store'), process.env),
-      workspace: currentFolder(),
+      workspace,
       remoteUrl: parseRemoteUrl(remote),
       token: remoteToken(),
       now: Date.now,
       report,
-    });
+    };
+    const pushed = await push(options, wantedBy(parsed, workspace));
     const { shared, unshared, why } = pushed;
     const rest = unshared > 0 ? `, ${unshared} not uploaded: ${why}` : '';
     const text = parsed.given('json')
@@ -57,3 +72,13 @@ export const pushCommand: CommandModule = {
     return unshared > 0 ? 1 : 0;
   },
 };
+
+/** A workspace of steps may be this folder, or one above it. */
+function wantedBy(
+  { given }: Pick<ParsedFlags, 'given'>,
+  folder: string,
+): ((made: MadeResult) => boolean) | undefined {
+  if (given('all')) return () => true;
+  if (!given('steps')) return undefined;
+  return ({ workspace, isStep }) => isStep && (folder === workspace || folder.startsWith(`${workspace}/`));
+}

@@ -5,7 +5,7 @@ import type { Variables } from '../action/environment.ts';
 import type { HitSample } from '../check-hits/hit-sample.ts';
 import { appendRun, graphRunsFile } from '../history/graph-runs.ts';
 import { GRAPH } from '../limits.ts';
-import { hasOutbox } from '../local-store/outbox.ts';
+import { maySend } from '../local-store/outbox.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
 import { remoteToken } from '../remote/token.ts';
@@ -70,13 +70,15 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace, samp
   };
   /** If all steps were up to date, opens the caches only to upload what earlier runs left. */
   const finishUploads = async (began: number, emit: Emit, isInterrupted: boolean): Promise<UploadOutcome> => {
-    const isNeeded = runner !== undefined || (cacheOptions.remoteUrl && hasOutbox(store));
+    const isNeeded =
+      runner !== undefined || (cacheOptions.remoteUrl && maySend(store, cacheOptions.remoteUrl));
     if (!isNeeded) return { unshared: 0, diverged: false };
     const opened = await context.stepRunner();
     const { promise, resolve } = Promise.withResolvers<void>();
     const release = onSignal(() => resolve());
     if (isInterrupted) resolve();
-    return opened.finishUploads(began, emit, promise).finally(release);
+    const hits = view.ends.flatMap(({ outcome, key = '' }) => (outcome === 'hit-local' ? [key] : []));
+    return opened.finishUploads(began, emit, promise, hits).finally(release);
   };
   const isReported = !flags.given('no-report') && caller.ASSAY_REPORT !== '0';
   /** Only to a server that this run has asked, and that announced it. Prints the address of the run's page. */

@@ -21,8 +21,13 @@ export interface StepRunner {
   run(step: Step, context: SlotContext, known?: RecordedResult): Promise<StepEnd>;
   /** Records the executed steps that are in place now. Call it after the last command. */
   recordMade(began: number, context: StepContext): Promise<void>;
-  /** Waits for the uploads, for a bounded time. */
-  finishUploads(began: number, emit: Emit, stop: Promise<void>): Promise<UploadOutcome>;
+  /** Waits for the uploads, for a bounded time. `hits`: the keys of the steps that were up to date. */
+  finishUploads(
+    began: number,
+    emit: Emit,
+    stop: Promise<void>,
+    hits: readonly string[],
+  ): Promise<UploadOutcome>;
   close(): Promise<void>;
 }
 
@@ -42,9 +47,10 @@ export function openStepRunner(options: Omit<CacheOptions, 'skipsScanMemo' | 'sy
     run: (step, context, known) =>
       executeStep(step, { ...context, cache, wrote, madeSteps, scratch, isFirst }, known),
     recordMade: (began, context) => madeSteps.record(cache, context, began),
-    async finishUploads(began, emit, stop) {
+    async finishUploads(began, emit, stop, hits) {
       const settled = await cache.finishUploads(began, {
         stop,
+        hits,
         sending: (results) => emit({ type: 'run-sending', results }),
       });
       const { unshared: results, why } = settled;

@@ -68,6 +68,10 @@ export class Outbox {
     quietly(() => rmdirSync(join(this.#folder, '..')));
   }
 
+  has(key: Hash): boolean {
+    return existsSync(join(this.#folder, key));
+  }
+
   /** Oldest first. */
   entries(): UnsharedResult[] {
     return notesIn(this.#folder);
@@ -86,6 +90,35 @@ export class Outbox {
   get #triedFile(): string {
     return join(this.#folder, 'tried');
   }
+}
+
+/**
+ * Whether a run whose actions are all up to date may have something to send: what lies in an outbox, or what was made
+ * here before this remote was named (made-here.ts). A cheap check that opens no store.
+ */
+export function maySend(storeFolder: string, remote: URL): boolean {
+  return hasOutbox(storeFolder) || (!isCiJob() && isNewRemote(storeFolder, remote));
+}
+
+export function madeHereFile(storeFolder: string): string {
+  return join(clientFolder(storeFolder), 'made-here.jsonl');
+}
+
+/** Marks a remote to which a run has sent its hits along. */
+export function metRemoteFile(storeFolder: string, remote: URL): string {
+  return join(clientFolder(storeFolder), 'met-remotes', digestOf(Buffer.from(remote.href)).hash.slice(0, 32));
+}
+
+/** There are results that were made without a remote, and no run has sent this one any. */
+export function isNewRemote(storeFolder: string, remote: URL): boolean {
+  return existsSync(madeHereFile(storeFolder)) && !existsSync(metRemoteFile(storeFolder, remote));
+}
+
+/** How CI systems say that a job runs. */
+const CI_VARIABLES = ['CI', 'BUILD_NUMBER', 'GITHUB_ACTIONS', 'JENKINS_URL', 'TEAMCITY_VERSION', 'TF_BUILD'];
+
+export function isCiJob(variables: Readonly<Record<string, string | undefined>> = process.env): boolean {
+  return CI_VARIABLES.some((name) => !['', '0', 'false', undefined].includes(variables[name]));
 }
 
 /** Whether any result is unshared, with any remote. A cheap check that opens no store. */
@@ -148,7 +181,7 @@ function read(file: string): UnsharedResult | undefined {
   }
 }
 
-function isUnshared(note: unknown): note is UnsharedResult {
+export function isUnshared(note: unknown): note is UnsharedResult {
   if (typeof note !== 'object' || note === null) return false;
   const { key, action, set, blobs } = note as Record<string, unknown>;
   const hashes = [action, set ?? action].every((text) => typeof text === 'string' && isHash(text));

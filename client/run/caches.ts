@@ -12,8 +12,9 @@ import { InputReader, type InputSource } from '../inputs/inputs.ts';
 import { ScanMemos } from '../inputs/scan-memo.ts';
 import { REMOTE } from '../limits.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
+import { MadeHere } from '../local-store/made-here.ts';
 import { openUsableStore } from '../local-store/open.ts';
-import { hasOutbox, Outbox } from '../local-store/outbox.ts';
+import { hasOutbox, isCiJob, isNewRemote, Outbox } from '../local-store/outbox.ts';
 import { InPlaceChecks } from '../outputs/in-place.ts';
 import type { SystemFileMemo } from '../path-sets/system-file-memo.ts';
 import type { Remote } from '../remote/remote.ts';
@@ -59,6 +60,8 @@ export interface Cache {
   ): void;
   /** The path sets that the remote listed for an action without a hit. The publication takes them. */
   readonly listedSets: Map<Hash, readonly PathSet[]>;
+  /** Lists what this run makes; undefined with a remote, and in CI. */
+  readonly madeHere?: MadeHere | undefined;
   /** Opens the remote on the first call; a local hit never calls it. */
   openRemote(): Promise<Remote | undefined>;
   /** The remote, if something has opened it. */
@@ -93,6 +96,8 @@ export function openCache(options: CacheOptions): Cache {
   let remote: Promise<Remote | undefined> | undefined;
   let uploads: Promise<Uploads | undefined> | undefined;
   const snapshotStores: SnapshotStore[] = [];
+  const madeHere = new MadeHere(options.storeFolder);
+  const hits = new Set<string>();
   const openStore = () => {
     store ??= openUsableStore(options.storeFolder, options.report);
     return store;
@@ -110,6 +115,7 @@ export function openCache(options: CacheOptions): Cache {
     openRemote,
     openedRemote: async () => remote,
     openUploads,
+    madeHere: options.remoteUrl || isCiJob() ? undefined : madeHere,
     inPlace: new InPlaceChecks(),
     digests,
     tools: new ToolMemo(options.workspace, options.now),
@@ -119,6 +125,7 @@ export function openCache(options: CacheOptions): Cache {
     history,
     addToHistory({ action: { request, key }, ...ran }) {
       const noted = { ...ran, at: options.now(), step: stepOf(request), key: key.hash };
+      if (ran.outcome === 'hit-local') hits.add(key.hash);
       if (ran.outcome === 'miss') history.append(request, noted);
       else history.buffer(request, noted);
     },
@@ -133,16 +140,30 @@ export function openCache(options: CacheOptions): Cache {
     async finishUploads(began, waiting) {
       const { remoteUrl, storeFolder, now, report } = options;
       if (!remoteUrl) return NOTHING_SENT;
+      for (const key of waiting.hits ?? []) hits.add(key);
+      const isFirst = hits.size > 0 && !isCiJob() && isNewRemote(options.storeFolder, remoteUrl);
       const isNeeded =
+        isFirst ||
         uploads !== undefined ||
         (hasOutbox(storeFolder) &&
           (remote !== undefined || !new Outbox(storeFolder, remoteUrl).wasTriedRecently(now())));
       const opened = isNeeded ? await openUploads() : undefined;
       if (!opened) return NOTHING_SENT;
+      const outbox = new Outbox(storeFolder, remoteUrl);
+      const along = isFirst ? await offerHits(await openStore(), outbox, madeHere, hits) : [];
+      if (isFirst) madeHere.noteSent(remoteUrl);
       opened.addEarlier(report);
       const bound = Math.max(REMOTE.uploadsMs, (now() - began) * REMOTE.uploadsShare);
       const left = await opened.finish(bound, waiting);
-      return { unshared: left?.results ?? 0, why: left?.why ?? '', diverged: opened.diverged > 0 };
+      // A token that may only read owes the remote nothing.
+      const isRefused = (await openRemote())?.takesWrites === false;
+      const owed = isRefused ? along.filter((key) => !opened.isShared(key) && outbox.has(key)) : [];
+      for (const key of owed) outbox.remove(key);
+      return {
+        unshared: (left?.results ?? 0) - owed.length,
+        why: left?.why ?? '',
+        diverged: opened.diverged > 0,
+      };
     },
     async close() {
       history.flush();
@@ -153,6 +174,17 @@ export function openCache(options: CacheOptions): Cache {
       await (await store)?.close();
     },
   };
+}
+
+/** Hits of this run that were made without a remote. */
+async function offerHits(
+  store: Store | undefined,
+  outbox: Outbox,
+  madeHere: MadeHere,
+  hits: ReadonlySet<string>,
+): Promise<readonly Hash[]> {
+  if (!store) return [];
+  return madeHere.offer(store, outbox, ({ action }) => hits.has(action), REMOTE.sentAlong);
 }
 
 async function openUploadsTo(

@@ -71,12 +71,17 @@ export async function publish(
     return { ...NOTHING, diverged: outcome === 'diverged' };
   }
   const uploads = await cache.openUploads();
-  const localOnly = sealed.localOnly ?? (uploads && whyPrivate(found.set, states));
+  const maySend = uploads !== undefined || cache.madeHere !== undefined;
+  const localOnly = sealed.localOnly ?? (maySend ? whyPrivate(found.set, states) : undefined);
   if (localOnly !== undefined) {
     if (uploads) report({ type: 'not-shared', why: localOnly });
     return { published: true, diverged: false, address: found };
   }
-  uploads?.add(unsharedOf(action, address), report, foreign.of, listed?.length === 0);
+  const unshared = unsharedOf(action, address);
+  uploads?.add(unshared, report, foreign.of, listed?.length === 0);
+  const { workspace, name } = action.request;
+  const result = digestOf(sealed.result).hash;
+  cache.madeHere?.add({ ...unshared, result, workspace, isStep: name !== undefined });
   return { published: true, diverged: false, address: found, ...(uploads && { sent: address.key.hash }) };
 }
 

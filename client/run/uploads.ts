@@ -35,6 +35,8 @@ export interface UnsharedCount {
 }
 
 export interface FinishOptions {
+  /** The keys of actions that were up to date: no lookup told the cache of them. */
+  readonly hits?: readonly string[];
   /** Ends the wait. */
   readonly stop?: Promise<void>;
   /** Called at intervals with the number of results that are not sent yet. */

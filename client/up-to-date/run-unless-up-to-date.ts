@@ -3,7 +3,7 @@
 // that needs them, are loaded: scripts/build.ts makes a chunk of them.
 import type { RunRequest } from '../action/request.ts';
 import { historyOf, stepOf } from '../history/history.ts';
-import { hasOutbox } from '../local-store/outbox.ts';
+import { maySend } from '../local-store/outbox.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import type { ReportTarget } from '../report/send.ts';
 import type { Cache } from '../run/caches.ts';
@@ -35,7 +35,7 @@ export async function runUnlessUpToDate(request: RunRequest, options: RunOptions
   const hit = options.force ? undefined : lookup(request, options);
   if (!hit || options.sample?.includes(hit.key)) return runWithCaches(request, remoteUrl, options);
   const summary = finish(hit, request, options, began);
-  if (remoteUrl && hasOutbox(options.storeFolder)) await share(request, remoteUrl, options);
+  if (remoteUrl && maySend(options.storeFolder, remoteUrl)) await share(request, remoteUrl, options, hit.key);
   return summary;
 }
 
@@ -125,11 +125,16 @@ function asForced(summary: RunSummary): RunSummary {
 }
 
 /** Shares the results that earlier runs left in the outbox. */
-async function share({ workspace }: RunRequest, remoteUrl: URL, options: RunOptions): Promise<void> {
+async function share(
+  { workspace }: RunRequest,
+  remoteUrl: URL,
+  options: RunOptions,
+  hit: string,
+): Promise<void> {
   const { storeFolder, token, report } = options;
   const { sendUnshared } = await import('../maintenance/push.ts');
   const cacheOptions = { storeFolder, workspace, remoteUrl, token, now: Date.now, report };
-  const { unshared: results, why } = await sendUnshared(cacheOptions);
+  const { unshared: results, why } = await sendUnshared(cacheOptions, [hit]);
   if (results > 0) report({ type: 'unshared', results, why });
 }
 

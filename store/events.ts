@@ -66,7 +66,7 @@ export type StoreEvent =
   /**
    * What the janitor of a fleet has removed in one round. Entries as in `evicted`, and objects of the bucket:
    * `condemned`: of uploads that nobody continues. `deleted`: those that were condemned long enough. `orphans`:
-   * condemned, because no row names them.
+   * condemned, because no row names them. `refused`: the bucket would not delete them.
    */
   | {
       readonly type: 'cleaned';
@@ -77,6 +77,7 @@ export type StoreEvent =
       readonly condemned: number;
       readonly deleted: number;
       readonly orphans: number;
+      readonly refused: number;
     }
   /** This node is no longer the janitor of its fleet: PostgreSQL does not answer, or a pooler is in between. */
   | { readonly type: 'janitor-lost'; readonly detail: string };

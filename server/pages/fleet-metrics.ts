@@ -39,7 +39,7 @@ export class FleetMetrics {
     this.#cleaned = new CounterCells(
       registry,
       'assay_janitor_objects_total',
-      'Objects that this server’s janitor condemned, deleted, or deleted as orphans.',
+      'Objects that this server’s janitor condemned, deleted, or deleted as orphans, or that the bucket refused to delete.',
       ['what'],
     );
     this.#forgotten = new CounterCells(
@@ -55,10 +55,16 @@ export class FleetMetrics {
     if (isFailure) this.#failures.cell(part).value++;
   };
 
-  cleaned(objects: { readonly condemned: number; readonly deleted: number; readonly orphans: number }): void {
+  cleaned(objects: {
+    readonly condemned: number;
+    readonly deleted: number;
+    readonly orphans: number;
+    readonly refused: number;
+  }): void {
     this.#cleaned.cell('condemned').value += objects.condemned;
     this.#cleaned.cell('deleted').value += objects.deleted;
     this.#cleaned.cell('orphan').value += objects.orphans;
+    this.#cleaned.cell('refused').value += objects.refused;
   }
 
   forgotten({ blobs, results }: { readonly blobs: number; readonly results: number }): void {

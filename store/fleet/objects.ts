@@ -48,8 +48,8 @@ export interface Objects {
   ): Promise<AsyncIterable<Buffer> | undefined>;
   /** The first bytes of an object, over a connection of its own: no other request delays it. */
   probe(name: string, length: number): Promise<Buffer | undefined>;
-  /** A name without an object is no failure. */
-  delete(names: readonly string[]): Promise<void>;
+  /** Returns the names that were refused. A name without an object is deleted already. */
+  delete(names: readonly string[]): Promise<readonly string[]>;
   /** A page of objects in the order of their names, for the janitor's slow listing. */
   list(after: string | undefined): Promise<ObjectsPage>;
   /** Aborts unfinished multipart uploads of such names that began longer ago than that, and returns how many. */

@@ -84,6 +84,7 @@ function filledMetrics(): Metrics {
     condemned: 1,
     deleted: 1,
     orphans: 1,
+    refused: 1,
   });
   metrics.fleet.answered('index', 'presence', 1, true);
   metrics.fleet.answered('blobs', 'GET', 1, false);

@@ -1,4 +1,4 @@
-// Reads elements of the XML that S3 answers with. Not a parser of XML: S3's answers have no attributes, comments or
+// Reads elements of the XML that S3 answers with, and writes the text of those that it gets. Not a parser of XML: S3's answers have no attributes, comments or
 // sections that matter here, and an answer that this does not understand is a failure of the server.
 
 /** The text of the first element of that name. */
@@ -21,4 +21,10 @@ function decoded(text: string): string {
     if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16));
     return ENTITIES[name] ?? whole;
   });
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' };
+
+export function encodedText(text: string): string {
+  return text.replace(/[<>&"]/g, (sign) => ESCAPES[sign] ?? sign);
 }

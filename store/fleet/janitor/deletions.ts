@@ -25,13 +25,24 @@ const DELETED: Statement = {
   text: `DELETE FROM assay.object WHERE name = ANY ($1::uuid[]) AND state = ${CONDEMNED}`,
 };
 
+/** The bucket refuses to delete them. They are asked for again later, so that they do not hold up others. */
+const AGAIN: Statement = {
+  name: 'janitor again',
+  text: `
+    UPDATE assay.object o SET tick = c.tick FROM assay.clock c
+    WHERE o.name = ANY ($1::uuid[]) AND o.state = ${CONDEMNED}`,
+};
+
 export class Deletions {
   readonly #bucket: Bucket;
   readonly #clock: LogicalClock;
+  readonly #onRefused: (count: number) => void;
 
-  constructor(bucket: Bucket, clock: LogicalClock) {
+  /** `onRefused` is told how many objects the bucket would not delete. */
+  constructor(bucket: Bucket, clock: LogicalClock, onRefused: (count: number) => void) {
     this.#bucket = bucket;
     this.#clock = clock;
+    this.#onRefused = onRefused;
   }
 
   /** Deletes what was condemned long enough, in steps. `onDeleted` is told of each step. */
@@ -48,9 +59,12 @@ export class Deletions {
       const names = rows.map(({ name }) => name);
       await mandate.confirm();
       await right.confirm();
-      await this.#bucket.attempt((objects) => objects.delete(names));
-      await mandate.query(DELETED, [names]);
-      if (!onDeleted(names.length)) return;
+      const refused = new Set(await this.#bucket.attempt((objects) => objects.delete(names)));
+      const deleted = names.filter((name) => !refused.has(name));
+      await mandate.query(DELETED, [deleted]);
+      if (refused.size > 0) await mandate.query(AGAIN, [[...refused]]);
+      this.#onRefused(refused.size);
+      if (!onDeleted(deleted.length)) return;
     }
   }
 }

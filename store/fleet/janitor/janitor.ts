@@ -62,10 +62,12 @@ interface Removed extends EvictedEntries {
   readonly condemned: number;
   readonly deleted: number;
   readonly orphans: number;
+  /** Objects that the bucket would not delete. */
+  readonly refused: number;
 }
 
-const COUNTS = ['results', 'blobs', 'bytes', 'condemned', 'deleted', 'orphans'] as const;
-const NOTHING: Removed = { results: 0, blobs: 0, bytes: 0, condemned: 0, deleted: 0, orphans: 0 };
+const COUNTS = ['results', 'blobs', 'bytes', 'condemned', 'deleted', 'orphans', 'refused'] as const;
+const NOTHING: Removed = { results: 0, blobs: 0, bytes: 0, condemned: 0, deleted: 0, orphans: 0, refused: 0 };
 
 export class Janitor {
   readonly #options: JanitorOptions;
@@ -80,7 +82,7 @@ export class Janitor {
 
   constructor(options: JanitorOptions) {
     this.#options = options;
-    this.#deletions = new Deletions(options.bucket, options.clock);
+    this.#deletions = new Deletions(options.bucket, options.clock, (refused) => this.#add({ refused }));
     this.#orphans = new Orphans(options.bucket, options.onEvent);
     this.#timer = setInterval(() => void this.run().catch(() => {}), STORE.janitorMs);
     this.#timer.unref();

@@ -26,7 +26,10 @@ export const S3 = {
   /** Content of unknown size is collected into parts of this size: S3 wants the size of each part before it. */
   collectedPartBytes: 8 * MIB,
   maxParts: 10_000,
-  /** Requests at once for the deletion of many objects. */
+  /** Names in one DeleteObjects, of which S3 takes 1,000, and such requests at once: a server deletes before it answers. */
+  deletedAtOnce: 250,
+  concurrentBatches: 2,
+  /** Requests at once from a server that does not know DeleteObjects. */
   concurrentDeletes: 8,
   /** The most that is read of an answer that is not an object. A page of 1,000 names takes about 400 KB. */
   maxAnswerBytes: 4 * MIB,

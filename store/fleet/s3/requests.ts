@@ -258,7 +258,12 @@ export class Requests {
       const time = Date.parse(headers.date ?? '');
       if (!Number.isNaN(time)) this.#clockOffsetMs = time - this.#now();
     }
-    if (status < 300 || status >= 500 || status === 429 || REPEATABLE.has(code))
+    if (
+      status < 300 ||
+      (status >= 500 && status !== NOT_IMPLEMENTED) ||
+      status === 429 ||
+      REPEATABLE.has(code)
+    )
       return { retry: away(request, `it answered ${status} ${code}`) };
     const refusal = { status, code, cause: causeOf({ status, code, headers, xml }, this.#settings) };
     if (isOfCredentials(code) && (await this.#credentials.replace(credentials)))
@@ -266,6 +271,9 @@ export class Requests {
     return { ok: false, ...refusal };
   }
 }
+
+/** It will never do what was asked. */
+const NOT_IMPLEMENTED = 501;
 
 /** The clock of this side is wrong, or the body was changed on the way. */
 const REPEATABLE: ReadonlySet<string> = new Set([

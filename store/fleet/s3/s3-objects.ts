@@ -1,21 +1,13 @@
 // The bucket of a fleet on an S3 server.
 
-import { concurrently } from '../../../core/concurrently.ts';
 import type { Hash } from '../../../core/digest.ts';
 import { elements, elementText } from '../aws/xml.ts';
 import type { ListedObject, Objects, ObjectsPage } from '../objects.ts';
+import { ObjectDeletion } from './deletion.ts';
 import { S3 } from './limits.ts';
 import { abortUpload, putCollected, putParts } from './multipart.ts';
 import { ContentReader } from './outgoing.ts';
-import {
-  away,
-  type RequestOptions,
-  Requests,
-  refused,
-  type S3Request,
-  type S3Success,
-  textOf,
-} from './requests.ts';
+import { away, type RequestOptions, Requests, refused, type S3Request, type S3Success } from './requests.ts';
 import type { S3Settings } from './settings.ts';
 
 /** Sends nothing: whether the bucket can be reached is found out by the first request. */
@@ -39,10 +31,12 @@ interface S3Options extends RequestOptions {
 class S3Objects implements S3Bucket {
   readonly #requests: Requests;
   readonly #singlePutBytes: number;
+  readonly #deletion: ObjectDeletion;
 
   constructor(requests: Requests, singlePutBytes: number = S3.singlePutBytes) {
     this.#requests = requests;
     this.#singlePutBytes = singlePutBytes;
+    this.#deletion = new ObjectDeletion(requests);
   }
 
   async check(signal: AbortSignal): Promise<number> {
@@ -110,14 +104,8 @@ class S3Objects implements S3Bucket {
     throw refused(request, answer);
   }
 
-  /** One request each: not every S3 server knows the request for many, and none is charged for deletions. */
-  async delete(names: readonly string[]): Promise<void> {
-    await concurrently(names, S3.concurrentDeletes, async (name) => {
-      const request: S3Request = { method: 'DELETE', name };
-      const answer = await this.#requests.send(request);
-      if (answer.ok) await textOf(answer.body);
-      else if (answer.code !== 'NoSuchKey') throw refused(request, answer);
-    });
+  delete(names: readonly string[]): Promise<readonly string[]> {
+    return this.#deletion.delete(names);
   }
 
   async list(after: string | undefined): Promise<ObjectsPage> {

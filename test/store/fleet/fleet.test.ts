@@ -81,7 +81,7 @@ const usedBytes = async () =>
 
 /** What a round of the janitor reports. */
 const cleaned = (counts: Record<string, number>) => ({ type: 'cleaned', ...NOTHING_CLEANED, ...counts });
-const NOTHING_CLEANED = { results: 0, blobs: 0, bytes: 0, condemned: 0, deleted: 0, orphans: 0 };
+const NOTHING_CLEANED = { results: 0, blobs: 0, bytes: 0, condemned: 0, deleted: 0, orphans: 0, refused: 0 };
 
 describe('two nodes', () => {
   test('see what the other has put, at once', async () => {

@@ -10,6 +10,8 @@ export class MemoryObjects implements Objects {
   /** Each object's age in a listing. */
   readonly agesMs = new Map<string, number>();
   readonly deleted: string[] = [];
+  /** Objects that may not be deleted. */
+  readonly refused = new Set<string>();
   gets = 0;
   puts = 0;
   isAway = false;
@@ -44,10 +46,12 @@ export class MemoryObjects implements Objects {
     return content && Buffer.concat(await Array.fromAsync(content));
   }
 
-  async delete(names: readonly string[]): Promise<void> {
+  async delete(names: readonly string[]): Promise<readonly string[]> {
     this.#refuseIfAway();
-    this.deleted.push(...names);
-    for (const name of names) this.kept.delete(name);
+    const allowed = names.filter((name) => !this.refused.has(name));
+    this.deleted.push(...allowed);
+    for (const name of allowed) this.kept.delete(name);
+    return names.filter((name) => this.refused.has(name));
   }
 
   async list(after: string | undefined): Promise<ObjectsPage> {

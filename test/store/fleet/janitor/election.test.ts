@@ -114,6 +114,26 @@ describe('the office of the janitor', () => {
   });
 });
 
+test('an object that the bucket refuses to delete does not hold up the others, and is tried again later', async () => {
+  const one = await fleet.node();
+  const names = Array.from({ length: 3 }, () => crypto.randomUUID());
+  for (const name of names) {
+    fleet.objects.kept.set(name, Buffer.alloc(1));
+    await fleet.database.query('INSERT INTO assay.object VALUES ($1, 3, -100000)', [name]);
+  }
+  const [refused = '', ...others] = names;
+  fleet.objects.refused.add(refused);
+  await one.engine.janitor.run();
+  expect(fleet.objects.deleted.toSorted()).toEqual(others.toSorted());
+  expect(fleet.events).toMatchObject([{ type: 'cleaned', deleted: 2, refused: 1 }]);
+  fleet.objects.refused.clear();
+  await one.engine.janitor.run();
+  expect(fleet.objects.kept.has(refused)).toBe(true);
+  await fleet.database.advance(one.engine.clock.ticksFor(STORE.condemnedMs) + 1);
+  await one.engine.janitor.run();
+  expect(fleet.objects.kept.has(refused)).toBe(false);
+});
+
 test('the other tasks of the janitor go on while an eviction takes long', async () => {
   const one = await fleet.node({ maxBytes: SMALL, memoMs: 0 });
   const two = await fleet.node();

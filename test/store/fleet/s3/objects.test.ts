@@ -1,9 +1,14 @@
 // The S3 client against a real radosgw: content of every shape, and what each refusal means.
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { concurrently } from '../../../../core/concurrently.ts';
 import type { Objects } from '../../../../store/fleet/objects.ts';
 import { openS3Objects } from '../../../../store/fleet/s3/s3-objects.ts';
 import { readS3Settings } from '../../../../store/fleet/s3/settings.ts';
+import { S3Proxy } from '../../../rig/fleet/s3-proxy.ts';
 import { type FleetEnvironment, freshFleet } from '../../../rig/fleet/services.ts';
 import { numbered, reused } from './pieces.ts';
 
@@ -100,6 +105,78 @@ it('lists objects by name with their size and age, in pages', async () => {
   expect((await own.list(undefined)).objects.map(({ name }) => name)).toEqual(['c']);
   await own.close();
 });
+
+it('deletes many objects by few requests, and repeats one whose answer was lost', async () => {
+  const proxy = await S3Proxy.start(environment.AWS_ENDPOINT_URL);
+  onTestFinished(() => proxy.stop());
+  const behind = { ...environment, AWS_ENDPOINT_URL: proxy.url };
+  const own = await openS3Objects(readS3Settings(`${environment.ASSAY_BLOBS}/many`, behind));
+  onTestFinished(() => own.close());
+  const many = Array.from({ length: 260 }, (_, at) => `name "${at}" & <more>`);
+  await concurrently(many, 16, (name) => own.put(name, Buffer.from(name), name.length));
+  let lost = 0;
+  proxy.fault = ({ method }) => (method === 'POST' && lost++ === 0 ? 'lost answer' : undefined);
+  proxy.calls.length = 0;
+  expect(await own.delete([...many.slice(1), 'never there'])).toEqual([]);
+  expect(proxy.calls.map(({ method, path }) => `${method} ${path}`)).toEqual(
+    Array(3).fill('POST /assay?delete='),
+  );
+  proxy.fault = () => undefined;
+  expect((await own.list(undefined)).objects.map(({ name }) => name)).toEqual(many.slice(0, 1));
+});
+
+it('does not take an answer without a result for a deletion', async () => {
+  const proxy = await S3Proxy.start(environment.AWS_ENDPOINT_URL);
+  onTestFinished(() => proxy.stop());
+  const own = await openS3Objects(
+    readS3Settings(environment.ASSAY_BLOBS, { ...environment, AWS_ENDPOINT_URL: proxy.url }),
+  );
+  onTestFinished(() => own.close());
+  proxy.fault = () => 'shortened';
+  await expect(own.delete(['any'])).rejects.toThrow(/ASSAY_BUCKET_AWAY/);
+});
+
+it.each([
+  [501, 'NotImplemented'],
+  [405, 'MethodNotAllowed'],
+  [400, 'InvalidArgument'],
+])('deletes one by one where DeleteObjects is answered by %i %s', async (status, code) => {
+  const calls: string[] = [];
+  const server = await answering((method) => {
+    calls.push(method);
+    return method === 'POST' ? { status, body: `<Error><Code>${code}</Code></Error>` } : { status: 204 };
+  });
+  expect(await server.delete(['a', 'b'])).toEqual([]);
+  expect(await server.delete(['c'])).toEqual([]);
+  expect(calls.toSorted()).toEqual(['DELETE', 'DELETE', 'DELETE', 'POST']);
+});
+
+it('returns the names that the server refuses to delete, also if it refuses all', async () => {
+  const errors = `<Error><Key>p/a &amp; b</Key><Code>AccessDenied</Code></Error><Error><Key>p/c</Key><Code>NoSuchKey</Code></Error>`;
+  const some = await answering(() => ({ status: 200, body: `<DeleteResult>${errors}</DeleteResult>` }));
+  expect(await some.delete(['a & b', 'c', 'd'])).toEqual(['a & b']);
+  const none = await answering(() => ({ status: 403, body: '<Error><Code>AccessDenied</Code></Error>' }));
+  expect(await none.delete(['a'])).toEqual(['a']);
+});
+
+/** A client of an S3 server that answers as the test says. */
+async function answering(
+  answer: (method: string) => { readonly status: number; readonly body?: string },
+): Promise<Objects> {
+  const server = createServer((incoming, outgoing) => {
+    incoming.resume().on('end', () => {
+      const { status, body } = answer(incoming.method ?? '');
+      outgoing.writeHead(status).end(body);
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const settings = { ...environment, AWS_ENDPOINT_URL: `http://127.0.0.1:${port}` };
+  const own = await openS3Objects(readS3Settings('s3://bucket/p', settings));
+  onTestFinished(() => own.close());
+  return own;
+}
 
 it('tells a missing object from a missing bucket and a wrong key, and never tells the key', async () => {
   expect(await objects.get('never there', 0, 10)).toBeUndefined();

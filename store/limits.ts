@@ -189,6 +189,13 @@ export const STORE = {
   /** How often a node looks for work of the janitor, and for how many rows at once. */
   janitorMs: 1 * MINUTE,
   janitorRows: 1000,
+  /** How often the janitor counts what the fleet holds, and the other nodes read it. */
+  figuresMs: 10 * SECOND,
+  /** Rows that are added up at once, and how often all are counted anew. */
+  countedRows: 50_000,
+  countAnewMs: 24 * 60 * MINUTE,
+  /** A fleet refuses writes when it holds so many times its limit. */
+  refuseFrom: 1.1,
   /** PostgreSQL ends the session of a janitor that sends nothing for so long. Then another node is elected. */
   electionIdleMs: 30 * SECOND,
   /** Condemned objects are counted up to this number. It bounds the time of the count. */

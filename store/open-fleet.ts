@@ -20,8 +20,9 @@ export interface FleetStoreOptions {
   /** The AWS_… variables. */
   readonly environment: AwsEnvironment;
   readonly tier?: { readonly folder: string; readonly maxSize: SizeLimit } | undefined;
-  /** The bytes that the fleet may hold. */
+  /** The bytes that the fleet may hold in its bucket, and in PostgreSQL. */
   readonly maxBytes?: number;
+  readonly maxIndexBytes?: number;
   readonly onEvent: OnStoreEvent;
   /** Told of every statement, and of every request to the bucket. */
   readonly onAnswer?: OnPartAnswer;
@@ -45,7 +46,7 @@ export interface FleetStore extends Store {
  * version of the tables.
  */
 export async function openFleetStore(options: FleetStoreOptions): Promise<FleetStore> {
-  const { index, blobs, environment, maxBytes, onEvent, onAnswer } = options;
+  const { index, blobs, environment, maxBytes, maxIndexBytes, onEvent, onAnswer } = options;
   const objects = await openS3Objects(readS3Settings(blobs, environment), {
     onAnswer: onAnswer && ((method, took, isFailure) => onAnswer('blobs', method, took, isFailure)),
     onRenewal: (source, detail) =>
@@ -63,7 +64,8 @@ export async function openFleetStore(options: FleetStoreOptions): Promise<FleetS
       index,
       objects,
       tier: tier?.blobs,
-      maxBytes: maxBytes ?? Number.POSITIVE_INFINITY,
+      ...(maxBytes !== undefined && { maxBytes }),
+      ...(maxIndexBytes !== undefined && { maxIndexBytes }),
       onEvent,
       onIndexAnswer: onAnswer && ((kind, took, isFailure) => onAnswer('index', kind, took, isFailure)),
     });

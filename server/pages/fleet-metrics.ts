@@ -7,7 +7,8 @@ import { CounterCells } from './counter-cells.ts';
 import { Durations } from './durations.ts';
 
 type WatchedFleet = Pick<FleetEngine, 'readCounts' | 'isAway' | 'ownership'> & {
-  readonly janitor: Pick<FleetEngine['janitor'], 'usage' | 'maxBytes'>;
+  readonly space: Pick<FleetEngine['space'], 'figures' | 'limits'>;
+  readonly election: Pick<FleetEngine['election'], 'isElected'>;
 };
 
 export class FleetMetrics {
@@ -73,7 +74,7 @@ export class FleetMetrics {
   }
 
   /** Each scrape reads these numbers. It asks neither PostgreSQL nor the bucket. */
-  watch({ readCounts, janitor, isAway, ownership }: WatchedFleet): void {
+  watch({ readCounts, space, election, isAway, ownership }: WatchedFleet): void {
     const registers = [this.#registry];
     const tier = new Counter({
       name: 'assay_tier_reads_total',
@@ -106,31 +107,33 @@ export class FleetMetrics {
         away.set({ part: 'blobs' }, Number(blobs));
       },
     });
-    this.#gauge('assay_fleet_bytes', 'Bytes of all blobs of the fleet.', () => janitor.usage?.bytes);
-    this.#gauge('assay_fleet_limit_bytes', 'The size limit of the fleet.', () => janitor.maxBytes);
-    this.#gauge(
-      'assay_fleet_condemned_objects',
-      'Objects of the fleet that are still to be deleted.',
-      () => janitor.usage?.condemned,
-    );
-    this.#gauge(
-      'assay_fleet_owner',
-      '1 if the database may delete objects of the bucket, 0 while an alarm forbids it.',
-      () => (ownership.isOwner === undefined ? undefined : Number(ownership.isOwner)),
-    );
-    this.#gauge(
-      'assay_fleet_waiting_orphans',
-      'Objects without a row that are too many to be deleted without an operator.',
-      () => ownership.waitingOrphans,
-    );
-    this.#gauge(
-      'assay_fleet_uploads',
-      'Unfinished uploads in parts of the fleet.',
-      () => janitor.usage?.uploads,
-    );
+    const gauges: readonly [name: string, help: string, read: () => number | undefined][] = [
+      ['assay_fleet_bytes', 'Bytes of the fleet in its bucket.', () => space.figures?.bucket],
+      ['assay_fleet_limit_bytes', 'The limit of the bytes in the bucket.', () => space.limits.bucket],
+      ['assay_fleet_index_bytes', 'Bytes of the fleet in PostgreSQL.', () => space.figures?.index],
+      ['assay_fleet_index_limit_bytes', 'The limit of the bytes in PostgreSQL.', () => space.limits.index],
+      [
+        'assay_fleet_condemned_objects',
+        'Objects of the fleet that are still to be deleted.',
+        () => space.figures?.condemned,
+      ],
+      ['assay_fleet_uploads', 'Unfinished uploads in parts of the fleet.', () => space.figures?.uploads],
+      ['assay_janitor', '1 while this server is the janitor of the fleet.', () => Number(election.isElected)],
+      [
+        'assay_fleet_owner',
+        '1 if the database may delete objects of the bucket, 0 while an alarm forbids it.',
+        () => (ownership.isOwner === undefined ? undefined : Number(ownership.isOwner)),
+      ],
+      [
+        'assay_fleet_waiting_orphans',
+        'Objects without a row that are too many to be deleted without an operator.',
+        () => ownership.waitingOrphans,
+      ],
+    ];
+    for (const [name, help, read] of gauges) this.#gauge(name, help, read);
   }
 
-  /** NaN as long as the number is not known: before the first round of the janitor. */
+  /** NaN as long as the number is not known: before the janitor has counted. */
   #gauge(name: string, help: string, read: () => number | undefined): void {
     const gauge: Gauge = new Gauge({
       name,

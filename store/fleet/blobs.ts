@@ -22,12 +22,14 @@ import type { Blob, Blobs, Content, Expected, LargeBlob } from '../store.ts';
 import type { AcknowledgedPuts } from './acknowledged-puts.ts';
 import type { Bucket } from './bucket.ts';
 import type { Database, Statement } from './index/database.ts';
+import { blobInIndex, inBucket, takenOut } from './index/held-bytes.ts';
 import { FRESH_TICKS } from './index/logical-clock.ts';
 import { CONDEMNED, type ObjectRows, PART, STORED, UPLOADING } from './index/object-rows.ts';
 import type { LostObjects } from './lost-objects.ts';
 import { NoSuchObject, type ObjectList, WrongChunk } from './object-reader.ts';
 import type { Presence } from './presence.ts';
 import type { SharedReads, Tier } from './shared-reads.ts';
+import type { FleetSpace } from './space.ts';
 import { EVERYONE, NOBODY, type TenantNumbers } from './tenants.ts';
 import type { WrongObjects } from './wrong-objects.ts';
 
@@ -48,10 +50,6 @@ const ADD_PRESENCE = `
     CASE WHEN p.tenants @> excluded.tenants THEN p.tenants ELSE p.tenants || excluded.tenants END
   RETURNING generation`;
 
-/** The rows of `usage` are locked last, and only one in each statement. */
-const COUNT =
-  'UPDATE assay.usage SET bytes = bytes + $2 FROM added, g WHERE shard = $4 AND added.generation = g.n';
-
 const PUT_SMALL: Statement = {
   name: 'blob put small',
   text: `
@@ -59,10 +57,9 @@ const PUT_SMALL: Statement = {
       added AS (${ADD_PRESENCE}),
       placed AS (
         INSERT INTO assay.content (hash, generation, age, checksums, bytes)
-        SELECT $1, g.n, c.tick, $5, $6 FROM added, g, c WHERE added.generation = g.n
-      ),
-      counted AS (${COUNT})
-    SELECT generation FROM added`,
+        SELECT $1, g.n, c.tick, $4, $5 FROM added, g, c WHERE added.generation = g.n
+      )
+    SELECT added.generation = g.n AS "isMine" FROM added, g`,
 };
 
 /** No row comes back if an object is no longer the upload's own. */
@@ -71,20 +68,19 @@ const PUT_LARGE: Statement = {
   text: `
     WITH c AS (SELECT tick FROM assay.clock), g AS (SELECT nextval('assay.generation') AS n),
       owned AS (
-        SELECT name FROM assay.object WHERE name = ANY ($6::uuid[]) AND state IN (${UPLOADING}, ${PART})
+        SELECT name FROM assay.object WHERE name = ANY ($5::uuid[]) AND state IN (${UPLOADING}, ${PART})
         ORDER BY name FOR UPDATE
       ),
-      mine AS (SELECT WHERE (SELECT count(*) FROM owned) = cardinality($6::uuid[])),
+      mine AS (SELECT WHERE (SELECT count(*) FROM owned) = cardinality($5::uuid[])),
       added AS (${ADD_PRESENCE}),
       placed AS (
         INSERT INTO assay.content (hash, generation, age, checksums, objects, lengths)
-        SELECT $1, g.n, c.tick, $5, $6, $7::int8[] FROM added, g, c WHERE added.generation = g.n
+        SELECT $1, g.n, c.tick, $4, $5, $6::int8[] FROM added, g, c WHERE added.generation = g.n
       ),
       settled AS (
         UPDATE assay.object o SET state = ${STORED}, tick = c.tick FROM added, g, c
         WHERE o.name IN (SELECT name FROM owned) AND added.generation = g.n
-      ),
-      counted AS (${COUNT})
+      )
     SELECT added.generation = g.n AS "isMine" FROM added, g`,
 };
 
@@ -98,7 +94,7 @@ const REPAIR: Statement = {
         ORDER BY name FOR UPDATE
       ),
       lost AS (
-        SELECT k.objects FROM assay.presence p JOIN assay.content k ON k.hash = p.hash
+        SELECT k.objects, k.age, ${inBucket('k')} AS bucket, ${blobInIndex('k')} AS index FROM assay.presence p JOIN assay.content k ON k.hash = p.hash
         WHERE p.hash = $1 AND p.generation = $2 AND k.generation = $2
           AND (SELECT count(*) FROM owned) = cardinality($5::uuid[])
         FOR UPDATE OF p
@@ -116,7 +112,9 @@ const REPAIR: Statement = {
         UPDATE assay.object o SET tick = c.tick,
           state = CASE WHEN o.name = ANY ($5::uuid[]) THEN ${STORED} ELSE ${CONDEMNED} END
         FROM c, lost, repaired WHERE o.name = ANY ($5::uuid[] || lost.objects)
-      )
+      ),
+      left_behind AS (SELECT bucket, index, age AS was, c.tick AS stays FROM lost, repaired, c),
+      uncounted AS (${takenOut('left_behind')})
     SELECT hash FROM repaired`,
 };
 
@@ -132,14 +130,20 @@ const REMOVE: Statement = {
   name: 'blob remove',
   text: `
     WITH gone AS (DELETE FROM assay.presence WHERE hash = $1 AND generation = $2 RETURNING hash, size),
-      content AS (DELETE FROM assay.content k USING gone WHERE k.hash = gone.hash RETURNING k.objects),
+      content AS (
+        DELETE FROM assay.content k USING gone WHERE k.hash = gone.hash
+        RETURNING k.objects, ${inBucket('k')} AS bucket, ${blobInIndex('k')} AS index, k.age AS was, NULL::int8 AS stays
+      ),
       condemned AS (
         UPDATE assay.object o SET state = ${CONDEMNED}, tick = c.tick FROM content, assay.clock c
         WHERE o.name = ANY (content.objects)
       ),
-      counted AS (UPDATE assay.usage u SET bytes = u.bytes - gone.size FROM gone WHERE u.shard = 0)
+      uncounted AS (${takenOut('content')})
     SELECT size FROM gone`,
 };
+
+/** Roughly what a blob takes in PostgreSQL besides its content. */
+const BLOB_ROW_BYTES = 500;
 
 export interface BlobRow {
   readonly generation: number;
@@ -161,6 +165,7 @@ export interface FleetBlobsParts {
   readonly lost: LostObjects;
   readonly wrong: WrongObjects;
   readonly reads: SharedReads;
+  readonly space: FleetSpace;
   readonly tier: Tier | undefined;
   readonly now: () => number;
   readonly onEvent: OnStoreEvent;
@@ -252,30 +257,41 @@ export class FleetBlobs implements Blobs {
   async put(expected: Expected, content: Content, tenant?: string): Promise<Digest> {
     if (content instanceof Uint8Array && content.byteLength <= STORE.fleetInlineBytes)
       return this.#putSmall(expected, Buffer.from(content), tenant);
-    if ((expected.size ?? 0) > STORE.fleetInlineBytes) this.#parts.bucket.refuseIfAway();
-    const pieces = limited(expected, content);
+    const isLarge = (size: number) => size > STORE.fleetInlineBytes;
+    if (isLarge(expected.size ?? 0)) this.#refuseLarge(expected.size);
+    const pieces = limited(expected, content, (size) => {
+      if (isLarge(size)) this.#parts.space.refuseIfFull('bucket', size);
+    });
     try {
       const first = await takeUpTo(pieces, STORE.fleetInlineBytes);
       if (first.length <= STORE.fleetInlineBytes) return await this.#putSmall(expected, first, tenant);
-      this.#parts.bucket.refuseIfAway();
+      this.#refuseLarge();
       return await this.#putLarge(expected, prepend(first, pieces), tenant);
     } finally {
       await pieces.return(undefined);
     }
   }
 
+  #refuseLarge(size?: number): void {
+    this.#parts.bucket.refuseIfAway();
+    this.#parts.space.refuseIfFull('bucket', size);
+    this.#parts.space.refuseIfFull('index');
+  }
+
   async #putSmall(expected: Expected, bytes: Buffer, tenant: string | undefined): Promise<Digest> {
     const digest = digestOf(bytes);
     refuseMismatch(expected, digest);
     if (digest.size === 0) return digest;
+    this.#parts.space.refuseIfFull('index');
     const checksum = await loadChecksum();
     const number = await this.#parts.tenants.assign(tenant);
     const at = this.#parts.now();
-    await this.#parts.database.query(PUT_SMALL, [
+    const [put] = await this.#parts.database.query<{ isMine: boolean }>(PUT_SMALL, [
       ...presenceValues(digest, number),
       encodeChecksums([checksum(bytes)]),
       bytes,
     ]);
+    if (put?.isMine) this.#parts.space.stored('index', digest.size + BLOB_ROW_BYTES);
     this.#parts.presence.added(digest, number, at);
     this.#parts.acknowledged.addBlob(digest.hash);
     return digest;
@@ -323,7 +339,10 @@ export class FleetBlobs implements Blobs {
     ]);
     if (!put)
       throw new AssayError('ASSAY_STORE_FAULT', 'the upload took so long that its object was given up');
-    if (!put.isMine && !(await this.#repair(digest.hash, [tenantList(number), checksums, names, lengths])))
+    if (put.isMine) {
+      this.#parts.space.stored('bucket', digest.size);
+      this.#parts.space.stored('index', BLOB_ROW_BYTES);
+    } else if (!(await this.#repair(digest.hash, [tenantList(number), checksums, names, lengths])))
       await this.#parts.objectRows.condemn(names);
     this.#parts.presence.added(digest, number, at);
     this.#parts.acknowledged.addBlob(digest.hash);
@@ -455,12 +474,10 @@ function changed(hash: Hash): AssayError {
   );
 }
 
-/** The first four parameters of a put. */
+/** The first three parameters of a put. */
 function presenceValues({ hash, size }: Digest, tenant: number): unknown[] {
-  return [bytesOf(hash), size, tenantList(tenant), Math.floor(Math.random() * USAGE_SHARDS)];
+  return [bytesOf(hash), size, tenantList(tenant)];
 }
-
-const USAGE_SHARDS = 64;
 
 function tenantList(tenant: number): number[] {
   return tenant === EVERYONE ? [] : [tenant];
@@ -478,11 +495,17 @@ export function bytesOf(hash: Hash): Buffer {
   return Buffer.from(hash, 'hex');
 }
 
-async function* limited(expected: Expected, content: Content): AsyncGenerator<Uint8Array> {
+/** `admit` is told how many bytes have arrived, with each piece. */
+async function* limited(
+  expected: Expected,
+  content: Content,
+  admit: (size: number) => void,
+): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const piece of content instanceof Uint8Array ? [content] : content) {
     size += piece.byteLength;
     refuseExcess(expected, size);
+    admit(size);
     yield piece;
   }
 }

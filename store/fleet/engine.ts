@@ -22,6 +22,7 @@ import { Presence } from './presence.ts';
 import { FleetResults } from './results.ts';
 import { type CopyLimits, type ReadCounts, SharedReads, type Tier } from './shared-reads.ts';
 import { SharedSecret } from './shared-secret.ts';
+import { FleetSpace } from './space.ts';
 import { TenantNumbers } from './tenants.ts';
 import { UploadRows } from './upload-rows.ts';
 import { FleetUploads } from './uploads.ts';
@@ -35,8 +36,9 @@ export interface FleetEngineOptions {
   readonly onEvent: OnStoreEvent;
   /** A monotonic clock of this node. */
   readonly now?: () => number;
-  /** The bytes that the fleet may hold. */
+  /** The bytes that the fleet may hold in its bucket, and in PostgreSQL. */
   readonly maxBytes?: number;
+  readonly maxIndexBytes?: number;
   /** How long presence is remembered. */
   readonly memoMs?: number;
   readonly lostAfterMs?: number;
@@ -55,6 +57,7 @@ export interface FleetEngine extends Engine {
   readonly janitor: Janitor;
   readonly election: Election;
   readonly ownership: Pick<Ownership, 'isOwner' | 'waitingOrphans'>;
+  readonly space: FleetSpace;
   readonly readCounts: ReadCounts;
   inspect(): Promise<Inspection>;
   /** Resolves when every object that was found missing until now has been asked for again. */
@@ -72,7 +75,9 @@ export interface FleetEngine extends Engine {
  * version, ASSAY_FLEET_MISMATCH if the bucket belongs to another fleet, or a BucketRefusal if the key may not write.
  */
 export async function openFleetEngine(options: FleetEngineOptions): Promise<FleetEngine> {
-  const { objects, onEvent, now = () => performance.now(), maxBytes = Number.POSITIVE_INFINITY } = options;
+  const { objects, onEvent, now = () => performance.now() } = options;
+  const { maxBytes = Number.POSITIVE_INFINITY, maxIndexBytes = maxBytes } = options;
+  const space = new FleetSpace({ bucket: maxBytes, index: maxIndexBytes });
   const forgetting: (() => void)[] = [];
   const clock = new LogicalClock(now);
   const secret = new SharedSecret();
@@ -135,6 +140,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     lost,
     wrong,
     reads,
+    space,
     tier: options.tier,
     now,
     onEvent,
@@ -147,8 +153,9 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     objectRows,
     election,
     ownership,
+    space,
     wrong,
-    maxBytes,
+    now,
     onEvent,
   });
   const uploads = new FleetUploads({
@@ -157,7 +164,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     blobs,
     tenants,
     objectRows,
-    isFull: () => janitor.hasTooManyUploads,
+    space,
   });
   const bucketFault = () => (bucket.hasCanary || !database.isAway ? NO_BUCKET : UNKNOWN_BUCKET);
   return {
@@ -167,13 +174,14 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
       const name = tenantIn(namespace);
       return { blobs: blobs.ofTenant(name), uploads: uploads.ofTenant(name) };
     },
-    records: new FleetResults(database, presence, acknowledged, now, onEvent),
-    labels: new FleetLabels(database),
+    records: new FleetResults({ database, presence, acknowledged, space, now, onEvent }),
+    labels: new FleetLabels(database, space),
     history: new FleetHistory(database),
     clock,
     janitor,
     election,
     ownership,
+    space,
     readCounts: reads.counts,
     async inspect() {
       const { FleetInspection } = await import('./inspection.ts');

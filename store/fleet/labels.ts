@@ -3,6 +3,8 @@ import type { Hash } from '../../core/digest.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import type { LabelAddress, Labelled, LabelRecords } from '../store.ts';
 import type { Database, Statement } from './index/database.ts';
+import { labelInIndex } from './index/held-bytes.ts';
+import type { FleetSpace } from './space.ts';
 
 const GET: Statement = {
   name: 'label get',
@@ -44,8 +46,14 @@ const NAMESPACES: Statement = {
 const ADD: Statement = {
   name: 'label add',
   text: `
-    INSERT INTO assay.label (namespace, label, key, number) VALUES ($1, $2, $3, nextval('assay.generation'))
-    ON CONFLICT DO NOTHING RETURNING number`,
+    WITH added AS (
+        INSERT INTO assay.label AS l (namespace, label, key, number) VALUES ($1, $2, $3, nextval('assay.generation'))
+        ON CONFLICT DO NOTHING RETURNING number, ${labelInIndex('l')} AS bytes
+      ),
+      counted AS (
+        UPDATE assay.usage u SET label_bytes = u.label_bytes + added.bytes FROM added WHERE u.shard = $4
+      )
+    SELECT number FROM added`,
 };
 
 const REPLACE: Statement = {
@@ -57,14 +65,24 @@ const REPLACE: Statement = {
 
 const REMOVE: Statement = {
   name: 'label remove',
-  text: 'DELETE FROM assay.label WHERE namespace = $1 AND label = $2 AND key = $3 RETURNING number',
+  text: `
+    WITH gone AS (
+        DELETE FROM assay.label l WHERE namespace = $1 AND label = $2 AND key = $3
+        RETURNING number, ${labelInIndex('l')} AS bytes
+      ),
+      counted AS (
+        UPDATE assay.usage u SET label_bytes = u.label_bytes - gone.bytes FROM gone WHERE u.shard = $4
+      )
+    SELECT number FROM gone`,
 };
 
 export class FleetLabels implements LabelRecords {
   readonly #database: Database;
+  readonly #space: FleetSpace;
 
-  constructor(database: Database) {
+  constructor(database: Database, space: FleetSpace) {
     this.#database = database;
+    this.#space = space;
   }
 
   async get({ namespace, label }: LabelAddress): Promise<Labelled | undefined> {
@@ -99,18 +117,26 @@ export class FleetLabels implements LabelRecords {
     key: Hash,
     replacing: Labelled | undefined,
   ): Promise<boolean> {
+    this.#space.refuseIfFull('index');
     const values = [namespace, Buffer.from(label), Buffer.from(key, 'hex')];
     const rows = replacing
       ? await this.#database.query(REPLACE, [...values, Buffer.from(replacing.key, 'hex')])
-      : await this.#database.query(ADD, values);
+      : await this.#database.query(ADD, [...values, randomShard()]);
     return rows.length > 0;
   }
 
   async remove({ namespace, label }: LabelAddress, key: Hash): Promise<boolean> {
-    const values = [namespace, Buffer.from(label), Buffer.from(key, 'hex')];
+    const values = [namespace, Buffer.from(label), Buffer.from(key, 'hex'), randomShard()];
     return (await this.#database.query(REMOVE, values)).length > 0;
   }
 }
+
+/** The bytes of labels are in several rows, so that puts do not wait for each other. */
+function randomShard(): number {
+  return Math.floor(Math.random() * USAGE_SHARDS);
+}
+
+const USAGE_SHARDS = 64;
 
 /** The first bytes after all that begin with the prefix. UTF-8 contains no byte 0xff. */
 export function firstBeyond(prefix: Buffer): Buffer {

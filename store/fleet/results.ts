@@ -15,8 +15,10 @@ import type { OnStoreEvent } from '../events.ts';
 import type { RecordsPage, ResultAddress, ResultRecords, StoredResult, Writer } from '../store.ts';
 import type { AcknowledgedPuts } from './acknowledged-puts.ts';
 import { type Database, hashArray, numberArray, type Statement } from './index/database.ts';
+import { resultInIndex, takenOut } from './index/held-bytes.ts';
 import { FRESH_TICKS } from './index/logical-clock.ts';
 import { type Presence, SeenDigest } from './presence.ts';
+import type { FleetSpace } from './space.ts';
 
 export const RESULT_COLUMNS = 'r.id, r.bytes, r.hashes, r.sizes, r.writer, r.checksum';
 
@@ -62,11 +64,17 @@ const REPLACE: Statement = {
   name: 'result replace',
   text: `
     WITH c AS (SELECT tick FROM assay.clock), held AS (${HELD}),
+      old AS (
+        SELECT ${resultInIndex('r')} AS index, 0 AS bucket, r.age AS was FROM assay.result r
+        WHERE r.namespace = $1 AND r.key = $2 AND r.id = $9
+      ),
       changed AS (
         UPDATE assay.result r SET bytes = $3, hashes = $4::bytea[], sizes = $5::int8[], writer = $6,
           checksum = $7, id = nextval('assay.generation'), age = c.tick
         FROM c, held WHERE held.n = $8 AND r.namespace = $1 AND r.key = $2 AND r.id = $9 RETURNING r.id
       ),
+      left_behind AS (SELECT old.*, c.tick AS stays FROM old, changed, c),
+      uncounted AS (${takenOut('left_behind')}),
       unused AS (DELETE FROM assay.result_use u USING changed WHERE u.id = $9),
       used AS (INSERT INTO assay.result_use SELECT id, c.tick FROM changed, c)
     SELECT held.n = $8 AS "isHeld", EXISTS (SELECT FROM changed) AS "isStored" FROM held`,
@@ -75,7 +83,11 @@ const REPLACE: Statement = {
 const REMOVE: Statement = {
   name: 'result remove',
   text: `
-    WITH gone AS (DELETE FROM assay.result WHERE namespace = $1 AND key = $2 AND id = $3 RETURNING id),
+    WITH gone AS (
+        DELETE FROM assay.result r WHERE namespace = $1 AND key = $2 AND id = $3
+        RETURNING id, 0 AS bucket, ${resultInIndex('r')} AS index, age AS was, NULL::int8 AS stays
+      ),
+      uncounted AS (${takenOut('gone')}),
       unused AS (DELETE FROM assay.result_use u USING gone WHERE u.id = gone.id)
     SELECT id FROM gone`,
 };
@@ -94,6 +106,9 @@ const PAGE: Statement = {
     SELECT r.namespace, r.key, ${RESULT_COLUMNS} FROM assay.result r
     WHERE (r.namespace, r.key) > ($1, $2) ORDER BY r.namespace, r.key LIMIT ${ROWS_PER_PAGE}`,
 };
+
+/** Roughly what a result takes besides its message. */
+const RESULT_ROW_BYTES = 500;
 
 export interface ResultRow {
   readonly id: number;
@@ -120,25 +135,30 @@ interface PageRow extends ResultRow {
   readonly key: Buffer;
 }
 
+export interface FleetResultsParts {
+  readonly database: Database;
+  readonly presence: Presence;
+  readonly acknowledged: AcknowledgedPuts;
+  readonly space: FleetSpace;
+  readonly now: () => number;
+  readonly onEvent: OnStoreEvent;
+}
+
 export class FleetResults implements ResultRecords {
   readonly #database: Database;
   readonly #presence: Presence;
   readonly #acknowledged: AcknowledgedPuts;
+  readonly #space: FleetSpace;
   readonly #now: () => number;
   readonly #onEvent: OnStoreEvent;
   /** Of each result that `get` returned: its id, and whether its stamp was fresh. */
   readonly #found = new WeakMap<StoredResult, { readonly id: number; readonly isFresh: boolean }>();
 
-  constructor(
-    database: Database,
-    presence: Presence,
-    acknowledged: AcknowledgedPuts,
-    now: () => number,
-    onEvent: OnStoreEvent,
-  ) {
+  constructor({ database, presence, acknowledged, space, now, onEvent }: FleetResultsParts) {
     this.#database = database;
     this.#presence = presence;
     this.#acknowledged = acknowledged;
+    this.#space = space;
     this.#now = now;
     this.#onEvent = onEvent;
   }
@@ -175,6 +195,7 @@ export class FleetResults implements ResultRecords {
     result: StoredResult,
     replacing: StoredResult | undefined,
   ): Promise<boolean> {
+    this.#space.refuseIfFull('index');
     const id = replacing && (await this.#idOf(address, replacing));
     if (replacing && id === undefined) return false;
     const named = namedBlobs(result);
@@ -192,7 +213,10 @@ export class FleetResults implements ResultRecords {
       const [row] = await (id === undefined
         ? this.#database.query<Written>(ADD, values)
         : this.#database.query<Written>(REPLACE, [...values, id]));
-      if (row?.isStored) this.#acknowledged.addResult(address);
+      if (row?.isStored) {
+        this.#acknowledged.addResult(address);
+        this.#space.stored('index', result.bytes.length + RESULT_ROW_BYTES);
+      }
       if (row?.isHeld !== false) return row?.isStored === true;
       await this.#lease(named);
     }

@@ -21,6 +21,7 @@ import type { Bucket } from './bucket.ts';
 import type { ObjectRows } from './index/object-rows.ts';
 import { readChunks, WrongChunk } from './object-reader.ts';
 import { PartPieces, type ReceivingUpload } from './part-pieces.ts';
+import type { FleetSpace } from './space.ts';
 import { NOBODY, type TenantNumbers } from './tenants.ts';
 import type { PartRow, UploadKey, UploadRow, UploadRows } from './upload-rows.ts';
 
@@ -41,8 +42,7 @@ export interface FleetUploadsParts {
   readonly blobs: FleetBlobs;
   readonly tenants: TenantNumbers;
   readonly objectRows: ObjectRows;
-  /** True while the fleet has too many unfinished uploads, as the janitor counted them. */
-  readonly isFull: () => boolean;
+  readonly space: FleetSpace;
 }
 
 export class FleetUploads {
@@ -129,7 +129,9 @@ export class FleetUploads {
     for (;;) {
       const row = await this.#find(tenant, id);
       refuseBadPart(row, part);
-      if ((expected.size ?? 0) - offset > STORE.fleetInlineBytes) this.#parts.bucket.refuseIfAway();
+      const rest = (expected.size ?? 0) - offset;
+      if (rest > STORE.fleetInlineBytes) this.#parts.bucket.refuseIfAway();
+      if (rest > 0) this.#parts.space.refuseIfFull('bucket', rest);
       const ready = this.#takeReady(keyOf(id, tenantName), row);
       const hash = offset === 0 ? await ContentHash.create() : ready;
       const owner = row
@@ -141,7 +143,7 @@ export class FleetUploads {
   }
 
   async #begin(tenant: number, id: string, expected: Expected): Promise<number | undefined> {
-    if (this.#parts.isFull())
+    if (this.#parts.space.hasTooManyUploads)
       throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${STORE.maxFleetUploads} uploads are unfinished`);
     return this.#parts.rows.begin(tenant, id, expected);
   }
@@ -189,6 +191,7 @@ export class FleetUploads {
   }
 
   async #addSmall(upload: OwnedUpload, bytes: Buffer): Promise<void> {
+    this.#parts.space.refuseIfFull('bucket');
     const checksums = await ChunkChecksums.create();
     checksums.update(bytes);
     const { length } = bytes;
@@ -197,6 +200,7 @@ export class FleetUploads {
 
   async #addObject(upload: OwnedUpload, first: Buffer, pieces: PartPieces): Promise<void> {
     this.#parts.bucket.refuseIfAway();
+    this.#parts.space.refuseIfFull('bucket');
     await this.#parts.objectRows.whileUploading(async (name) => {
       const checksums = await ChunkChecksums.create();
       let length = 0;
@@ -218,11 +222,13 @@ export class FleetUploads {
     if (outcome === 'given up')
       throw new AssayError('ASSAY_STORE_FAULT', 'the part took so long that its object was given up');
     upload.committed += part.length;
+    this.#parts.space.stored('bucket', part.length);
   }
 
   async #finish(upload: OwnedUpload): Promise<UploadStatus> {
     try {
       const digest = await this.#toBlob(upload);
+      this.#parts.space.stored('bucket', -upload.committed);
       await this.#drop(upload);
       return { committed: digest.size, isFinished: true, digest };
     } catch (error) {

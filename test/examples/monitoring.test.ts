@@ -90,7 +90,8 @@ function filledMetrics(): Metrics {
   metrics.fleet.answered('blobs', 'GET', 1, false);
   metrics.fleet.watch({
     readCounts: { tierHits: 1, tierMisses: 1, joined: 1 },
-    janitor: { usage: { bytes: 1, condemned: 1, uploads: 1 }, maxBytes: 2 },
+    space: { figures: { bucket: 1, index: 1, condemned: 1, uploads: 1 }, limits: { bucket: 2, index: 2 } },
+    election: { isElected: true },
     isAway: () => ({ index: true, blobs: false }),
     ownership: { isOwner: false, waitingOrphans: 2000 },
   });

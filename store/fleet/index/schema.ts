@@ -8,6 +8,7 @@ import { AssayError, messageOf } from '../../../core/errors.ts';
 import { STORE } from '../../limits.ts';
 import { connectionOf, explained } from './connection.ts';
 import type { Queries, Statement } from './database.ts';
+import { labelInIndex } from './held-bytes.ts';
 
 /**
  * - `clock`: the logical clock, one row. `tick_ms`: the shortest length of a tick, the same for all nodes.
@@ -162,8 +163,41 @@ CREATE TABLE assay.fleet (
 ) WITH (fillfactor = 10);
 `;
 
+/**
+ * - `held`: what the fleet holds, as the janitor has counted (janitor/count.ts). A second row while all is counted anew.
+ * - `uncounted`: what other statements have taken out of it since.
+ * - `figures`: what the janitor has found last, for all nodes.
+ * - `usage`: its `label_bytes` are those of labels. Older nodes evict by its `bytes`: they find none.
+ */
+const FIFTH = `
+CREATE TABLE assay.held (
+  pass smallint PRIMARY KEY,
+  tick bigint NOT NULL,
+  bucket bigint NOT NULL,
+  index bigint NOT NULL
+);
+INSERT INTO assay.held VALUES (0, -1, 0, 0);
+CREATE TABLE assay.uncounted (
+  pass smallint NOT NULL,
+  bucket bigint NOT NULL,
+  index bigint NOT NULL
+);
+CREATE TABLE assay.figures (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  bucket bigint NOT NULL,
+  index bigint NOT NULL,
+  condemned bigint NOT NULL,
+  uploads bigint NOT NULL
+);
+ALTER TABLE assay.usage ADD COLUMN label_bytes bigint NOT NULL DEFAULT 0;
+UPDATE assay.usage SET bytes = 0;
+UPDATE assay.usage
+  SET label_bytes = (SELECT coalesce(sum(${labelInIndex('l')}), 0) FROM assay.label l) WHERE shard = 0;
+CREATE INDEX label_key ON assay.label (namespace, key);
+`;
+
 /** Each brings the tables to the version of its place in this list, counted from 1. */
-const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH];
+const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 /** The version that this Assay needs. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

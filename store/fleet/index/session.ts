@@ -7,11 +7,17 @@ import { STORE } from '../../limits.ts';
 import type { Queries, Statement } from './database.ts';
 import { away, faultOfStatement, isOfStatement, isRepeatable } from './faults.ts';
 
+const BEGIN: Statement = { name: 'session begin', text: 'BEGIN' };
+const COMMIT: Statement = { name: 'session commit', text: 'COMMIT' };
+const ROLLBACK: Statement = { name: 'session rollback', text: 'ROLLBACK' };
+
 export class Session implements Queries {
   readonly #pool: pg.Pool;
   readonly #client: pg.PoolClient;
   readonly #onEnd: () => void;
   #isOpen = true;
+  /** A statement that fails ends the transaction, so it is not repeated alone. */
+  #isInTransaction = false;
   /** A connection executes one statement at a time. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -42,9 +48,31 @@ export class Session implements Queries {
     statement: Statement,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
-    const rows = this.#last.then(() => this.#query<Row>(statement, values));
-    this.#last = rows.catch(() => {});
-    return rows;
+    return this.#inTurn(() => this.#query<Row>(statement, values));
+  }
+
+  /** No other statement of the session runs between those of the transaction. */
+  transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      await this.#query(BEGIN, []);
+      this.#isInTransaction = true;
+      try {
+        const done = await work({ query: (statement, values = []) => this.#query(statement, values) });
+        await this.#query(COMMIT, []);
+        return done;
+      } catch (error) {
+        await this.#query(ROLLBACK, []).catch(() => this.end());
+        throw error;
+      } finally {
+        this.#isInTransaction = false;
+      }
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => {});
+    return done;
   }
 
   async #query<Row extends pg.QueryResultRow>(
@@ -56,7 +84,7 @@ export class Session implements Queries {
       try {
         return (await this.#client.query<Row>({ ...statement, values: [...values] })).rows;
       } catch (error) {
-        if (isRepeatable(error) && attempt < STORE.statementAttempts) continue;
+        if (!this.#isInTransaction && isRepeatable(error) && attempt < STORE.statementAttempts) continue;
         if (isOfStatement(error)) throw faultOfStatement(error);
         this.end();
         throw away(messageOf(error));

@@ -43,6 +43,7 @@ export interface ElectionOptions {
 export interface Mandate extends Queries {
   /** Throws unless this node holds the lock now: to be asked before work that is not a statement. */
   confirm(): Promise<void>;
+  transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>;
 }
 
 export class Election {
@@ -72,6 +73,7 @@ export class Election {
     if (!held) return undefined;
     return {
       query: (statement, values) => held.session.query(statement, values),
+      transaction: (work) => held.session.transaction(work),
       confirm: async () => {
         if (this.#held !== held || !this.#isSure) await this.#beat();
         if (this.#held !== held) throw new Error('another node may be the janitor now');

@@ -18,20 +18,31 @@ import type { Database, Statement } from '../index/database.ts';
 import type { LogicalClock } from '../index/logical-clock.ts';
 import { CONDEMNED, type ObjectRows } from '../index/object-rows.ts';
 import type { Ownership } from '../ownership/ownership.ts';
+import type { FleetFigures, FleetSpace, HeldBytes } from '../space.ts';
 import type { WrongObjects } from '../wrong-objects.ts';
 import { condemnAbandoned } from './abandoned.ts';
+import { FleetCount } from './count.ts';
 import { Deletions } from './deletions.ts';
 import type { Election, Mandate } from './election.ts';
 import { type EvictedEntries, FleetEviction } from './eviction.ts';
 import { Orphans } from './orphans.ts';
 
-const COUNT: Statement = {
-  name: 'janitor count',
+/** For all nodes. */
+const PUBLISH: Statement = {
+  name: 'janitor publish',
   text: `
-    SELECT (SELECT count(*) FROM assay.upload) AS uploads,
-      (SELECT count(*) FROM (
-        SELECT FROM assay.object WHERE state = ${CONDEMNED} LIMIT ${STORE.countedObjects}
-      ) AS some) AS condemned`,
+    INSERT INTO assay.figures (bucket, index, condemned, uploads)
+    SELECT $1, $2,
+      (SELECT count(*) FROM (SELECT FROM assay.object WHERE state = ${CONDEMNED} LIMIT ${STORE.countedObjects}) AS o),
+      (SELECT count(*) FROM assay.upload)
+    ON CONFLICT (one) DO UPDATE SET bucket = excluded.bucket, index = excluded.index,
+      condemned = excluded.condemned, uploads = excluded.uploads
+    RETURNING bucket, index, condemned, uploads`,
+};
+
+const READ: Statement = {
+  name: 'janitor figures',
+  text: 'SELECT bucket, index, condemned, uploads FROM assay.figures',
 };
 
 export interface JanitorOptions {
@@ -42,23 +53,15 @@ export interface JanitorOptions {
   readonly election: Election;
   readonly ownership: Ownership;
   readonly wrong: WrongObjects;
-  /** The bytes that the fleet may hold. */
-  readonly maxBytes: number;
+  readonly space: FleetSpace;
+  readonly now: () => number;
   readonly onEvent: OnStoreEvent;
 }
 
-/** What the last round found in the tables. */
-export interface FleetUsage {
-  /** Of all blobs. */
-  readonly bytes: number;
-  /** Objects that are still to be deleted. */
-  readonly condemned: number;
-  /** Unfinished uploads in parts. */
-  readonly uploads: number;
-}
-
 /** What was removed since the last report. */
-interface Removed extends EvictedEntries {
+interface Removed extends Omit<EvictedEntries, 'bucket' | 'index'> {
+  /** In the bucket and in PostgreSQL. */
+  readonly bytes: number;
   readonly condemned: number;
   readonly deleted: number;
   readonly orphans: number;
@@ -73,54 +76,51 @@ export class Janitor {
   readonly #options: JanitorOptions;
   readonly #deletions: Deletions;
   readonly #orphans: Orphans;
-  readonly #timer: NodeJS.Timeout;
+  readonly #count: FleetCount;
+  readonly #timers: readonly NodeJS.Timeout[];
   /** By the name of the task. */
   readonly #running = new Map<string, Promise<void>>();
   #removed = NOTHING;
   #isClosed = false;
-  #usage: FleetUsage | undefined;
 
   constructor(options: JanitorOptions) {
     this.#options = options;
     this.#deletions = new Deletions(options.bucket, options.clock, (refused) => this.#add({ refused }));
     this.#orphans = new Orphans(options.bucket, options.onEvent);
-    this.#timer = setInterval(() => void this.run().catch(() => {}), STORE.janitorMs);
-    this.#timer.unref();
-  }
-
-  get hasTooManyUploads(): boolean {
-    return (this.#usage?.uploads ?? 0) >= STORE.maxFleetUploads;
-  }
-
-  /** Undefined before the first round. */
-  get usage(): FleetUsage | undefined {
-    return this.#usage;
-  }
-
-  /** The bytes that the fleet may hold. */
-  get maxBytes(): number {
-    return this.#options.maxBytes;
+    this.#count = new FleetCount(options.clock, options.now);
+    this.#timers = [
+      setInterval(() => void this.run().catch(() => {}), STORE.janitorMs),
+      setInterval(() => void this.#refresh().catch(() => {}), STORE.figuresMs),
+    ];
+    for (const timer of this.#timers) timer.unref();
   }
 
   /** One round. Throws the first failure of one of its tasks, after all of them have ended. */
   async run(): Promise<void> {
-    const { objectRows, bucket, wrong, election, ownership } = this.#options;
+    const { objectRows, bucket, wrong, election } = this.#options;
     const own = [
       this.#start('confirm', () => objectRows.confirm()),
-      this.#start('count', () => this.#count()),
       this.#start('judge', async () => {
         if (!bucket.isAway) await wrong.judge();
       }),
     ];
     const elected = election
       .mandate()
-      .then((mandate) => (mandate ? this.#runElected(mandate) : this.#start('look', () => ownership.look())));
+      .then((mandate) => (mandate ? this.#runElected(mandate) : this.#runOther()));
     const ended = await Promise.allSettled([...own, elected]);
     this.#report();
     const failure = ended.find((one) => one.status === 'rejected');
     if (!failure) return;
     this.#options.onEvent({ type: 'eviction-failed', detail: messageOf(failure.reason) });
     throw failure.reason;
+  }
+
+  async #runOther(): Promise<void> {
+    const { ownership } = this.#options;
+    await Promise.all([
+      this.#start('look', () => ownership.look()),
+      this.#start('figures', () => this.#readFigures()),
+    ]);
   }
 
   async #runElected(mandate: Mandate): Promise<void> {
@@ -161,21 +161,49 @@ export class Janitor {
     return running;
   }
 
-  async #count(): Promise<void> {
-    const { database } = this.#options;
-    const [row] = await database.query<{ uploads: number; condemned: number }>(COUNT);
-    this.#usage = { uploads: 0, condemned: 0, ...row, bytes: await new FleetEviction(database).usedBytes() };
+  /** Between two rounds: the figures, and what follows from them. */
+  async #refresh(): Promise<void> {
+    const { election } = this.#options;
+    const mandate = election.isElected ? await election.mandate() : undefined;
+    if (mandate) await this.#start('evict', () => this.#evict(mandate));
+    else await this.#start('figures', () => this.#readFigures());
   }
 
-  /** Another count decides about each step: nodes write meanwhile. */
+  async #readFigures(): Promise<void> {
+    const [figures] = await this.#options.database.query<FleetFigures>(READ);
+    if (figures) this.#options.space.figures = figures;
+  }
+
+  async #look(mandate: Mandate): Promise<HeldBytes> {
+    const held = await this.#count.held(mandate);
+    const [figures] = await mandate.query<FleetFigures>(PUBLISH, [held.bucket, held.index]);
+    if (figures) this.#options.space.figures = figures;
+    return held;
+  }
+
+  /** Goes by a count that is at most STORE.figuresMs old, less what it has removed since. */
   async #evict(mandate: Mandate): Promise<void> {
-    const { maxBytes } = this.#options;
+    const { space, now } = this.#options;
     const eviction = new FleetEviction(mandate);
-    if ((await eviction.usedBytes()) <= maxBytes * STORE.evictFrom) return;
-    while (!this.#isClosed) {
-      const evicted = await eviction.stepTo(maxBytes * STORE.evictTo);
+    let held = await this.#look(mandate);
+    await this.#count.countAnew(mandate);
+    const isFull = {
+      bucket: held.bucket > space.limits.bucket * STORE.evictFrom,
+      index: held.index > space.limits.index * STORE.evictFrom,
+    };
+    const excess = (part: keyof HeldBytes) =>
+      isFull[part] ? Math.max(0, held[part] - space.limits[part] * STORE.evictTo) : 0;
+    let looked = now();
+    while (!this.#isClosed && excess('bucket') + excess('index') > 0) {
+      const evicted = await eviction.step({ bucket: excess('bucket'), index: excess('index') });
       if (!evicted) return;
-      this.#add(evicted);
+      const { bucket, index, ...counts } = evicted;
+      this.#add({ ...counts, bytes: bucket + index });
+      held = { bucket: held.bucket - bucket, index: held.index - index };
+      const isDone = excess('bucket') + excess('index') === 0;
+      if (!isDone && now() - looked < STORE.figuresMs) continue;
+      held = await this.#look(mandate);
+      looked = now();
     }
   }
 
@@ -192,7 +220,7 @@ export class Janitor {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
     await Promise.allSettled([...this.#running.values()]);
     await this.#options.election.close();
   }

@@ -16,9 +16,16 @@ const CLEAR = [
   'history',
   'fleet',
   'suspect',
+  'uncounted',
+  'figures',
 ]
   .map((name) => `DELETE FROM assay.${name};`)
   .join(' ');
+
+const NOTHING_HELD = `
+  DELETE FROM assay.held WHERE pass = 1;
+  UPDATE assay.held SET tick = -1, bucket = 0, index = 0;
+  UPDATE assay.usage SET label_bytes = 0`;
 
 /** Ends all other connections to the database. */
 export const END_OTHERS = `
@@ -52,7 +59,7 @@ export async function createDatabase(leaseMs?: number, index?: string): Promise<
     url,
     query: async (text, values) => (await client.query(text, values)).rows,
     async clear() {
-      await client.query(`${CLEAR} UPDATE assay.usage SET bytes = 0`);
+      await client.query(`${CLEAR} ${NOTHING_HELD}`);
     },
     async advance(ticks) {
       await client.query('UPDATE assay.clock SET tick = tick + $1', [ticks]);

@@ -267,8 +267,8 @@ const catalogue = {
   },
   ASSAY_STORE_FULL: {
     summary:
-      'Leased content fills the store, or the quota of the namespace, up to its limit. Nothing partial was stored.',
-    hint: 'Wait until leases end, or raise --max-size, or --quota of the namespace.',
+      'Leased content fills the store, the quota of the namespace, or a limit of the fleet. Nothing partial was stored.',
+    hint: 'Wait until leases end, or raise --max-size, --quota of the namespace, or --max-index-size of a fleet.',
     status: 507,
   },
   ASSAY_DISK_FULL: {

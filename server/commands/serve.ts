@@ -188,7 +188,7 @@ function startRetention(
   signal: AbortSignal,
 ): Promise<void> | undefined {
   if (readOnly || !history) return undefined;
-  const limit = () => fleet?.maxBytes ?? disk?.space.limit ?? Number.POSITIVE_INFINITY;
+  const limit = () => fleet?.maxIndexBytes ?? disk?.space.limit ?? Number.POSITIVE_INFINITY;
   return keepRetention({ history, limit }, log, signal);
 }
 

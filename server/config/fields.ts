@@ -46,6 +46,10 @@ export const STORE_FIELDS = {
   tier: { text: 'with an index: the folder for copies of blobs', schema: TEXT },
   tierSize: { text: 'the size limit of that folder', schema: TEXT },
   maxSize: { text: 'its size limit: "50GB", "8GiB", or a share of the disk such as "80%"', schema: TEXT },
+  maxIndexSize: {
+    text: 'with an index: the limit of results, labels and small blobs in PostgreSQL, in bytes: "20GB" (default: maxSize)',
+    schema: TEXT,
+  },
   quotas: {
     text: 'the most that each namespace and all below it may hold: { "acme/pr": "20GB" }, or a share of maxSize such as "25%"',
     schema: SIZES,

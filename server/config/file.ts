@@ -71,6 +71,7 @@ class Reader {
       tierFolder: this.#take('tier', store.tier, (at) => this.#path(at)),
       tierSize: this.#take('tier-size', store.tierSize, (at) => parsed(at, parseSizeLimit)),
       maxSize: this.#take('max-size', store.maxSize, (at) => parsed(at, parseSizeLimit)),
+      maxIndexSize: this.#take('max-index-size', store.maxIndexSize, (at) => parsed(at, parseSizeLimit)),
       quotas: this.#take('quota', store.quotas, sizesAt),
       floors: this.#take('floor', store.floors, sizesAt),
       leaseMs: this.#take('lease', store.lease, (at) => parsed(at, parseDuration)),

@@ -62,7 +62,12 @@ export const SERVE_FLAGS = {
   'max-size': {
     type: 'string',
     value: 'SIZE',
-    text: `the size limit of the store: 50GB, 8GiB, or a share of the disk (default ${100 * STORE.serverShare}%);\nthe least recently used entries are evicted first. With --index: of the whole fleet, in bytes (default none)`,
+    text: `the size limit of the store: 50GB, 8GiB, or a share of the disk (default ${100 * STORE.serverShare}%);\nthe least recently used entries are evicted first. With --index: of the bytes in the bucket of the fleet (default none)`,
+  },
+  'max-index-size': {
+    type: 'string',
+    value: 'SIZE',
+    text: 'with --index: the limit of results, labels and small blobs in PostgreSQL, in bytes (default: --max-size)',
   },
   quota: {
     type: 'string',

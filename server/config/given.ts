@@ -20,6 +20,7 @@ export interface GivenSettings {
   readonly tierFolder?: string | undefined;
   readonly tierSize?: SizeLimit | undefined;
   readonly maxSize?: SizeLimit | undefined;
+  readonly maxIndexSize?: SizeLimit | undefined;
   readonly quotas?: SizeByNamespace | undefined;
   readonly floors?: SizeByNamespace | undefined;
   readonly leaseMs?: number | undefined;
@@ -57,6 +58,7 @@ export function readFlags(flags: ParsedFlags): GivenSettings {
     tierFolder: text('tier'),
     tierSize: read('tier-size', parseSizeLimit),
     maxSize: read('max-size', parseSizeLimit),
+    maxIndexSize: read('max-index-size', parseSizeLimit),
     quotas: flags.given('quota') ? parseSizes('--quota', flags.all('quota')) : undefined,
     floors: flags.given('floor') ? parseSizes('--floor', flags.all('floor')) : undefined,
     leaseMs: read('lease', parseDuration),

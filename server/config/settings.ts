@@ -46,8 +46,9 @@ export interface FleetSettings {
   readonly index: string;
   readonly blobs: string;
   readonly tier: { readonly folder: string; readonly maxSize: SizeLimit } | undefined;
-  /** Of the whole fleet. */
+  /** Of the whole fleet: in the bucket, and in PostgreSQL. */
   readonly maxBytes: number;
+  readonly maxIndexBytes: number;
 }
 
 const NO_FILE: ConfigFile = { given: {}, places: new Map() };
@@ -112,10 +113,11 @@ function refuseTwice({ places }: ConfigFile, flags: ParsedFlags, env: NodeJS.Pro
 function fleetOf(given: GivenSettings, env: NodeJS.ProcessEnv): FleetSettings | undefined {
   const index = given.index ?? (env.ASSAY_INDEX || undefined);
   const blobs = given.blobs ?? (env.ASSAY_BLOBS || undefined);
-  const { tierFolder, tierSize, maxSize } = given;
+  const { tierFolder, tierSize, maxSize, maxIndexSize } = given;
   if (index === undefined && blobs === undefined) {
     if (tierFolder !== undefined || tierSize !== undefined)
       throw usage('--tier and --tier-size need --index and --blobs');
+    if (maxIndexSize !== undefined) throw usage('--max-index-size needs --index and --blobs');
     return undefined;
   }
   if (index === undefined || blobs === undefined)
@@ -129,12 +131,17 @@ function fleetOf(given: GivenSettings, env: NodeJS.ProcessEnv): FleetSettings | 
     throw usage(
       'with --index, --max-size is a number of bytes: a bucket has no size of which it could be a share',
     );
+  if (maxIndexSize?.share !== undefined)
+    throw usage(
+      '--max-index-size is a number of bytes: a server does not know how large the disk of PostgreSQL is',
+    );
   if (tierFolder === undefined && tierSize !== undefined) throw usage('--tier-size needs --tier');
   return {
     index,
     blobs,
     tier: tierFolder === undefined ? undefined : tierOf(tierFolder, tierSize),
     maxBytes: maxSize?.bytes ?? Number.POSITIVE_INFINITY,
+    maxIndexBytes: (maxIndexSize ?? maxSize)?.bytes ?? Number.POSITIVE_INFINITY,
   };
 }
 

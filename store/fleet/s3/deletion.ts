@@ -2,9 +2,9 @@
 // It returns the names that the server refused to delete. A failure of the server is thrown.
 import { createHash } from 'node:crypto';
 import { concurrently } from '../../../core/concurrently.ts';
+import { elements, elementText, encodedText } from '../aws/xml.ts';
 import { S3 } from './limits.ts';
 import { away, type Requests, refused, type S3Request, textOf } from './requests.ts';
-import { elements, elementText, encodedText } from './xml.ts';
 
 /** What servers answer that do not know the request. */
 const UNKNOWN_REQUEST: ReadonlySet<number> = new Set([400, 404, 405, 411, 415, 501]);

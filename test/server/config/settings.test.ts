@@ -109,9 +109,15 @@ test('every flag that the file has too is refused, with the place in the file an
   }
 });
 
-const FLEET_FLAGS = { index: 'postgres://h/d', blobs: 's3://b/p', tier: 't', 'tier-size': '1GB' };
+const FLEET_FLAGS = {
+  index: 'postgres://h/d',
+  blobs: 's3://b/p',
+  tier: 't',
+  'tier-size': '1GB',
+  'max-index-size': '2GB',
+};
 const FLEET =
-  '{ "store": { "index": "postgres://h/d", "blobs": "s3://b/p", "tier": "t", "tierSize": "1GB", "maxSize": "5GB" } }';
+  '{ "store": { "index": "postgres://h/d", "blobs": "s3://b/p", "tier": "t", "tierSize": "1GB", "maxSize": "5GB", "maxIndexSize": "2GB" } }';
 
 test('a fleet is read from the file, the flags or variables, and refused if it is given twice', () => {
   const { fleet } = withFile(FLEET);
@@ -120,12 +126,21 @@ test('a fleet is read from the file, the flags or variables, and refused if it i
     blobs: 's3://b/p',
     tier: { maxSize: { bytes: 1e9 } },
     maxBytes: 5e9,
+    maxIndexBytes: 2e9,
   });
   for (const [flag, value] of Object.entries(FLEET_FLAGS))
     expect(() => withFile(FLEET, [`--${flag}=${value}`])).toThrow(`also given by --${flag};`);
   expect(() => withFile(FLEET, [], { ASSAY_INDEX: 'postgres://x/y' })).toThrow('also given by ASSAY_INDEX');
   const variables = { ASSAY_INDEX: 'postgres://h/d', ASSAY_BLOBS: 's3://b/p' };
   expect(withFile('{}', [], variables).fleet).toMatchObject({ blobs: 's3://b/p', tier: undefined });
+});
+
+test('--max-index-size is a number of bytes, only for a fleet, and that of --max-size without it', () => {
+  const variables = { ASSAY_INDEX: 'postgres://h/d', ASSAY_BLOBS: 's3://b/p' };
+  expect(withFile('{}', ['--max-size=3GB'], variables).fleet).toMatchObject({ maxIndexBytes: 3e9 });
+  expect(withFile('{}', [], variables).fleet).toMatchObject({ maxIndexBytes: Number.POSITIVE_INFINITY });
+  expect(() => withFile('{}', ['--max-index-size=50%'], variables)).toThrow('is a number of bytes');
+  expect(() => withFile('{}', ['--max-index-size=1GB'])).toThrow('needs --index and --blobs');
 });
 
 test('a variable that the file has too is refused', () => {

@@ -23,6 +23,7 @@ const ALLOWED_ERRORS = new Set([
   'ASSAY_NOT_FOUND',
   'ASSAY_RESULT_INCOMPLETE',
   'ASSAY_BAD_OFFSET',
+  'ASSAY_STORE_FULL',
 ]);
 
 /** Sentences about what is wrong. Empty if nothing is. */

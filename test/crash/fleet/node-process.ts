@@ -10,12 +10,20 @@ import { STORE } from '../../../store/limits.ts';
 import { addLayers, openDiskStore } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { addressOf, readFrom, resultNaming, streamOf } from '../../store/content.ts';
-import { type Answer, type BlobSpec, bytesOf, type Operation, type Question } from './operations.ts';
+import {
+  type Answer,
+  type BlobSpec,
+  bytesOf,
+  ELECTION_IDLE_MS,
+  type Operation,
+  type Question,
+} from './operations.ts';
 
 /** Waits end sooner than in a real node, because the faults of a schedule last about a second. */
 const IDLE_MS = 1500;
-/** So little that every round of the janitor evicts all that has no lease. */
-const MAX_BYTES = 16 * 1024;
+/** So little that a few schedules fill them: the janitor evicts, and some writes are refused. */
+const MAX_BYTES = 6 * 1024 * 1024;
+const MAX_INDEX_BYTES = 48 * 1024;
 /** So little that it is full with the first large blobs, which are leased. */
 const TIER_BYTES = 3 * 1024 * 1024;
 /** A second question about a missing object comes while the bucket may still deny it. */
@@ -40,6 +48,8 @@ const engine: FleetEngine = await openFleetEngine({
   lostAfterMs: LOST_AFTER_MS,
   onEvent: () => {},
   maxBytes: MAX_BYTES,
+  maxIndexBytes: MAX_INDEX_BYTES,
+  electionIdleMs: ELECTION_IDLE_MS,
   answerMs: IDLE_MS,
 });
 const store: Store = addLayers(engine, () => {});

@@ -12,6 +12,9 @@ export function bytesOf({ seed, size }: BlobSpec): Buffer {
   return noise(seed, size);
 }
 
+/** A janitor that is stopped or cut off for so long loses its office. */
+export const ELECTION_IDLE_MS = 2000;
+
 export type Operation =
   | { readonly kind: 'put'; readonly blob: BlobSpec }
   /** Continues an upload in parts where an earlier node stopped. */

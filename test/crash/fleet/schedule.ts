@@ -159,6 +159,12 @@ async function injectFault(fleet: Fleet, random: Random, lies: number[]): Promis
     await denyBucket(fleet, at, lies, lastsMs);
     return 'S3 denies all, with the canary';
   }
+  if (kind < 33) {
+    void node.ask({ kind: 'maintain' });
+    await sleep(random.below(50));
+    await node.restart();
+    return 'SIGKILL in a round of the janitor';
+  }
   const fault = random.pick(S3_FAULTS);
   failRequests(node, fault, 1 + random.below(4));
   return `S3 ${fault}`;

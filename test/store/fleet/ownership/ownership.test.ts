@@ -152,7 +152,7 @@ describe('a dump that was restored into another database', () => {
     const remove = objects.delete.bind(objects);
     objects.delete = async (names) => {
       if (objects.deleted.length === 0) await adopt(copy, objects);
-      await remove(names);
+      return remove(names);
     };
     await one.database.advance(one.engine.clock.ticksFor(STORE.condemnedMs) + 1);
     await expect(one.engine.janitor.run()).rejects.toMatchObject({ code: 'ASSAY_FLEET_NOT_OWNER' });

@@ -56,13 +56,14 @@ import { UnorderedOutputs } from './unordered-outputs.ts';
  */
 export function gatherPathSet(
   action: Pick<KeyedAction, 'request' | 'tools' | 'inputs'>,
-  { readSet, unkeyed, openedInputs, written, findings, kernelFacts, libraries }: Gathered,
+  { readSet, unkeyed, openedInputs, impliedFolders, written, findings, kernelFacts, libraries }: Gathered,
   folders: ScratchFolders,
   states: States,
   facts: readonly Fact[] = [],
 ): PathSet {
   for (const path of unkeyed) throw changed(path, 'appeared');
   checkOpenedInputs(openedInputs, action);
+  checkFolders(impliedFolders);
   const gathering = new Gathering(action, written, folders, states);
   for (const entry of readSet) gathering.add(entry);
   if (findings.some(({ kind }) => kind === 'write')) gathering.addLeft();
@@ -73,10 +74,17 @@ export function gatherPathSet(
 
 type Gathered = Pick<
   Verdict,
-  'readSet' | 'unkeyed' | 'openedInputs' | 'written' | 'findings' | 'kernelFacts' | 'libraries'
+  | 'readSet'
+  | 'unkeyed'
+  | 'openedInputs'
+  | 'impliedFolders'
+  | 'written'
+  | 'findings'
+  | 'kernelFacts'
+  | 'libraries'
 >;
 
-/** The file that was opened is the one in the key. Inputs that are laid out as links have stats of the links. */
+/** What was found is what the key has. Inputs that are laid out as links have stats of the links. */
 function checkOpenedInputs(
   opened: Verdict['openedInputs'],
   { request, inputs }: Pick<KeyedAction, 'request' | 'inputs'>,
@@ -87,6 +95,13 @@ function checkOpenedInputs(
     if (ctimeMs === undefined || ino === undefined) continue;
     if (!isStampOf({ ctimeMs, ino }, stamp))
       throw changed(inside(absPath(request.workspace), path), 'changed');
+  }
+}
+
+function checkFolders(seen: Verdict['impliedFolders']): void {
+  for (const [path, stamp] of seen) {
+    const stats = statsAt(path);
+    if (!stats || !isFolderOf(stats, stamp)) throw changed(path, 'was moved or replaced');
   }
 }
 
@@ -207,6 +222,10 @@ class Gathering {
         'ASSAY_INPUT_CHANGED',
         `it read ${readable(path)} and then changed it: the earlier content is not known any more`,
       );
+    const isOwn = entry.changed;
+    if (entry.flickered && !isOwn) throw changed(path, 'came or went');
+    if (entry.followed && !isOwn && stats?.isSymbolicLink() === false) throw changed(path, 'was a link');
+    if (isFolder && !isOwn && !this.#unordered.holds(path)) this.#checkFolder(entry, stats);
     if (was === 'absent') this.#addAbsent(entry, stats);
     else if (was === undefined) this.#keep(entry);
     else if (listings.length > 0) this.#addListing(entry);
@@ -339,6 +358,10 @@ class Gathering {
     if (!isSame || !wasUntouched(stats, this.#folders.madeAtMs)) throw changed(path, 'changed');
   }
 
+  #checkFolder({ path, stamps }: Pick<ReadSetEntry, 'path' | 'stamps'>, stats: Stats): void {
+    if (!stamps.every((stamp) => isFolderOf(stats, stamp))) throw changed(path, 'was moved or replaced');
+  }
+
   /** Without names that it removed again: such a name is often another one in every run. */
   #ownNamesIn(folder: AbsPath): string[] {
     this.#ownNames ??= byFolder(this.#written);
@@ -390,9 +413,14 @@ function isMissing({ state, left }: Pick<ObservedPath, 'state' | 'left'>): boole
 /** The tracer tells microseconds, Node's stats a double in milliseconds. */
 function isStampOf(
   { ino, ctimeMs }: Pick<Stats, 'ino' | 'ctimeMs'>,
-  { inode, changedAtMs }: FileStamp,
+  { inode, changedAtMs = ctimeMs, folder }: FileStamp,
 ): boolean {
-  return ino === inode && Math.abs(ctimeMs - changedAtMs) < 0.002;
+  return !folder && ino === inode && Math.abs(ctimeMs - changedAtMs) < 0.002;
+}
+
+/** A folder's ctime changes with its names, so its inode tells which one it is. */
+function isFolderOf(stats: Stats, { inode, folder }: FileStamp): boolean {
+  return stats.isDirectory() && folder === true && stats.ino === inode;
 }
 
 /** The names of these paths by their folders, sorted. */

@@ -140,9 +140,12 @@ export function judgeInSandbox(action: KeyedAction, { report, folders }: Watched
     unkeyed: new Set(),
     // The sandbox holds copies.
     openedInputs: [],
+    impliedFolders: [],
     readSet: verdict.readSet.flatMap((look) => {
       const path = machinePath(look.path, mounts);
-      return path === undefined ? [] : [{ ...look, path }];
+      // A folder of the sandbox is another one than the machine's.
+      const stamps = look.stamps.filter(({ changedAtMs }) => changedAtMs !== undefined);
+      return path === undefined ? [] : [{ ...look, path, stamps }];
     }),
     timedReads: [],
     written: new Set(),

@@ -50,8 +50,34 @@ static void report_there(struct task *task, enum kind kind, enum reported bit, c
   report_path(task, kind, 0, resolved);
 }
 
+static bool is_virtual(const char *path) {
+  return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0 || strncmp(path, "/dev/", 5) == 0;
+}
+
+/*
+ * Reports a look at a path with its inode, and again if a later look finds another one: somebody put it there. The
+ * action's own paths need no stamp. `enough`: any of these bits says what the look says.
+ */
+static void report_look(struct task *task, enum kind kind, enum reported bit, uint16_t enough, const struct resolved_path *resolved) {
+  struct node *node = resolved->node;
+  struct identity seen;
+  bool stamped = !(node->reported & REPORTED_WRITE) && !is_virtual(node->path) && identify(node, &seen);
+  if (!stamped) {
+    if (!(node->reported & enough)) report_there(task, kind, bit, resolved);
+    return;
+  }
+  bool same = seen.inode == node->identity.inode && seen.folder == node->identity.folder;
+  bool known = node->reported & enough && same;
+  node->reported = (uint16_t)((node->reported & ~REPORTED_ABSENT) | bit);
+  if (known) return;
+  node->identity = seen;
+  struct origin origin = {.kind = kind, .process = task->process->serial, .flags = seen.folder ? FLAG_FOLDER : 0};
+  if (node->by_program) origin.flags |= FLAG_BY_PROGRAM;
+  report_stamped(origin, (uint64_t[2]){seen.inode, 0}, node->path, resolved->asked);
+}
+
 static void report_probe(struct task *task, const struct resolved_path *resolved) {
-  if (!(resolved->node->reported & REPORTED_THERE)) report_there(task, KIND_PROBE, REPORTED_PROBE, resolved);
+  report_look(task, KIND_PROBE, REPORTED_PROBE, REPORTED_THERE, resolved);
 }
 
 static void report_absent(struct task *task, uint8_t flags, const struct resolved_path *resolved) {
@@ -220,6 +246,14 @@ static bool is_known_absent(const struct resolved_path *resolved) {
   return resolved->type == TYPE_ABSENT && resolved->node->reported & REPORTED_ABSENT;
 }
 
+/* A known type may be out of date: somebody else may have removed the path. */
+static void look_again(struct resolved_path *resolved) {
+  struct identity seen;
+  if (resolved->type == TYPE_ABSENT || is_virtual(resolved->node->path) || identify(resolved->node, &seen)) return;
+  forget_type(resolved->node);
+  resolved->type = TYPE_ABSENT;
+}
+
 /*
  * Reports a path that the tracer itself sees before the call, without waiting for the result: that halves the
  * stops. If the path vanishes in between, the probe of an existing path is a finding in the same cases. A
@@ -228,6 +262,7 @@ static bool is_known_absent(const struct resolved_path *resolved) {
 static enum next before_probe(struct task *task, const struct call *call, const uint64_t *arguments, enum last_link last_link) {
   struct resolved_path resolved;
   if (!locate_look(task, call, arguments, last_link, &resolved)) return RUN_ON;
+  look_again(&resolved);
   if (resolved.type == TYPE_FOLDER) task->process->probed = resolved.node;
   if (resolved.type != TYPE_ABSENT) {
     report_probe(task, &resolved);
@@ -281,27 +316,23 @@ static void repeat_opening(const struct task *task, struct node *node) {
   else node->openings = MOST_OPENINGS;
 }
 
-static bool is_virtual(const char *path) {
-  return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0 || strncmp(path, "/dev/", 5) == 0;
-}
-
 /*
  * Reports a read with the file's inode and ctime, and again if another opening finds others: somebody changed
  * the file, or put another one in its place. The action's own files need no stamp.
  */
 static void report_read(struct task *task, const struct resolved_path *resolved) {
   struct node *node = resolved->node;
-  struct stat status;
-  bool stamped = !(node->reported & REPORTED_WRITE) && !is_virtual(node->path) && stat(node->path, &status) == 0;
+  struct identity seen;
+  bool stamped = !(node->reported & REPORTED_WRITE) && !is_virtual(node->path) && identify(node, &seen);
   if (!stamped) return report_there(task, KIND_READ, REPORTED_READ, resolved);
-  uint64_t stamp[2] = {status.st_ino, (uint64_t)status.st_ctim.tv_sec * 1000000 + (uint64_t)status.st_ctim.tv_nsec / 1000};
-  bool known = node->reported & REPORTED_READ && memcmp(stamp, node->stamp, sizeof stamp) == 0;
+  bool known = node->reported & REPORTED_READ && seen.inode == node->identity.inode && seen.changed == node->read_at;
   node->reported = (uint16_t)((node->reported & ~REPORTED_ABSENT) | REPORTED_READ);
   if (known) return;
-  memcpy(node->stamp, stamp, sizeof stamp);
+  node->identity = seen;
+  node->read_at = seen.changed;
   struct origin origin = {.kind = KIND_READ, .process = task->process->serial};
   if (node->by_program) origin.flags |= FLAG_BY_PROGRAM;
-  report_stamped(origin, stamp, node->path, resolved->asked);
+  report_stamped(origin, (uint64_t[2]){seen.inode, seen.changed}, node->path, resolved->asked);
 }
 
 /* Each opening of a folder may have another reason to list it. */
@@ -324,6 +355,7 @@ static enum next before_open(struct task *task, const struct call *call, const u
   if (!locate(task, call, arguments, stays ? NO_FOLLOW : FOLLOW, &resolved)) return RUN_ON;
   if (shows_cores(&resolved)) part();
   if (!writes(flags)) resolved.node = node_for_caller(task, resolved.node);
+  if (!writes(flags)) look_again(&resolved);
   if (!writes(flags) && resolved.type != TYPE_ABSENT) {
     report_opened(task, &resolved, flags);
     return no_news(&resolved);
@@ -414,6 +446,7 @@ static enum next before_blinding(struct task *task, const struct call *call, con
 }
 
 enum next before_call(struct task *task, const struct call *call, const uint64_t arguments[6]) {
+  forget_looks();
   task->process->probed_before = task->process->probed;
   task->process->probed = NULL;
   enum last_link last_link = flags_of(call, arguments) & AT_SYMLINK_NOFOLLOW ? NO_FOLLOW : FOLLOW;
@@ -544,7 +577,7 @@ static void after_delete(struct task *task, const struct resolved_path *resolved
 static void after_change_folder(struct task *task, const struct pending *pending) {
   free(task->process->cwd);
   task->process->cwd = NULL;
-  if (pending->resolved.node) report_there(task, KIND_ENTERED, REPORTED_ENTERED, &pending->resolved);
+  if (pending->resolved.node) report_look(task, KIND_ENTERED, REPORTED_ENTERED, REPORTED_ENTERED, &pending->resolved);
 }
 
 static void after_truncate(struct task *task, const struct pending *pending) {
@@ -633,6 +666,7 @@ void abandon_call(struct task *task) {
 
 void after_call(struct task *task, int64_t result) {
   const struct pending *pending = &task->pending;
+  forget_looks();
   if (!pending->call) return;
   if (is_socket_call(pending)) after_socket_call(task, result);
   else if (result >= 0) after_success(task, pending, result);
@@ -643,6 +677,7 @@ void after_call(struct task *task, int64_t result) {
 
 void after_exec(struct task *task) {
   const struct pending *pending = &task->pending;
+  forget_looks();
   if (pending->call && pending->resolved.node) report_program(task, &pending->resolved);
   report_image(task);
   forget_loader(task->process);

@@ -76,7 +76,13 @@ void report_program(struct task *task, const struct resolved_path *program) {
     node->reported = (uint16_t)((node->reported & ~REPORTED_ABSENT) | REPORTED_EXEC);
     struct origin origin = {.kind = KIND_EXEC, .process = task->process->serial};
     if (!reported && !script && !is_loader) origin.code = withheld_rights(task->tid, node->path);
-    if (!reported) report_text(origin, node->path, resolved.asked);
+    struct identity seen;
+    bool stamped = identify(node, &seen) && !(node->reported & REPORTED_WRITE);
+    bool same = stamped && seen.inode == node->identity.inode;
+    if (stamped && !(reported && same)) {
+      node->identity = seen;
+      report_stamped(origin, (uint64_t[2]){seen.inode, 0}, node->path, resolved.asked);
+    } else if (!reported) report_text(origin, node->path, resolved.asked);
     if (depth > 0) free(resolved.asked);
     const char *base = working_folder(task);
     if (!base || !interpreter[0]) return;

@@ -157,10 +157,37 @@ static int last_link(const struct node *node, const char *here, struct stat *sta
   return lstat(here, status);
 }
 
+/* The last path whose stats were taken. */
+static struct {
+  const struct node *node;
+  struct identity identity;
+} looked;
+
+static struct identity identity_of(const struct stat *status) {
+  const struct timespec *changed = &status->st_ctim;
+  uint64_t microseconds = (uint64_t)changed->tv_sec * 1000000 + (uint64_t)changed->tv_nsec / 1000;
+  return (struct identity){.inode = status->st_ino, .changed = microseconds, .folder = S_ISDIR(status->st_mode)};
+}
+
+void forget_looks(void) { looked.node = NULL; }
+
+bool identify(struct node *node, struct identity *identity) {
+  struct stat status;
+  if (looked.node != node) {
+    if (last_link(node, node->path, &status) != 0) return false;
+    looked.node = node;
+    looked.identity = identity_of(&status);
+  }
+  *identity = looked.identity;
+  return true;
+}
+
 static enum type look_freshly(struct node *node, pid_t pid) {
   const char *here = seen_from_here(node->path, pid);
   struct stat status;
   if (last_link(node, here, &status) != 0) return TYPE_ABSENT;
+  looked.node = node;
+  looked.identity = identity_of(&status);
   if (S_ISDIR(status.st_mode)) return TYPE_FOLDER;
   if (!S_ISLNK(status.st_mode)) return TYPE_OTHER;
   char target[PATH_MAX];

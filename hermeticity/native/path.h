@@ -33,13 +33,22 @@ enum reported {
   REPORTED_THERE = REPORTED_READ | REPORTED_PROBE | REPORTED_LIST | REPORTED_WRITE | REPORTED_EXEC | REPORTED_ENTERED,
 };
 
+/* What stands at a path. */
+struct identity {
+  uint64_t inode;
+  /* The ctime in microseconds. */
+  uint64_t changed;
+  bool folder;
+};
+
 struct node {
   struct node *next;
   char *target;
   /* The last reported names of the folder (listing.h), or NULL. */
   struct listing *listing;
-  /* The inode, and the ctime in microseconds, of the file when it was last reported as read. */
-  uint64_t stamp[2];
+  /* What stood at the path when it was last reported, and the ctime when it was last reported as read. */
+  struct identity identity;
+  uint64_t read_at;
   uint32_t hash, generation, length;
   /* The last process that was reported to list the folder, or to open the kernel file or compiled module: the reason depends on the program. */
   uint32_t lister;
@@ -89,6 +98,12 @@ void resolve_from(const char *path, int handle);
 
 /* The number of calls of forget_everything(): a path resolved earlier may now lead elsewhere. */
 uint32_t path_generation(void);
+
+/* What stands at the path now. False if nothing does. The path itself is not followed. */
+bool identify(struct node *node, struct identity *identity);
+
+/* Time has passed: identify() takes the stats of a path again. */
+void forget_looks(void);
 
 /* Reports once that the link was read. */
 void report_followed(struct viewer viewer, struct node *link);

@@ -10,7 +10,8 @@
  *   EXIT        wait status:u32
  *   paths       path [NUL requested path]        READ PROBE ABSENT LIST WRITE DELETE EXEC FOLLOWED ENTERED
  *               the second only if symbolic links were followed; WRITE: CREATED, FOLDER, ATTRIBUTE;
- *               READ: STAMPED, then inode:u64 and ctime:u64 in microseconds stand before the path;
+ *               READ, PROBE, ENTERED, EXEC: STAMPED, then inode:u64 and ctime:u64 in microseconds stand before the path;
+ *               the ctime is 0 except for READ; PROBE, ENTERED: FOLDER, a folder stands there;
  *               LIST: PROBED, the process looked at the folder itself just before it opened it; AGAIN, the names
  *               changed while one listing was read;
  *               ABSENT, WRITE: WANTED, opened for its content; READ, PROBE, ABSENT: BY_PROGRAM, not by the dynamic
@@ -40,7 +41,7 @@
 #include <stdint.h>
 
 /* Change it with the meaning of any record: the decoder rejects a helper of another version. */
-#define RECORD_VERSION 4
+#define RECORD_VERSION 5
 
 enum kind {
   KIND_PROCESS = 1,
@@ -73,7 +74,7 @@ enum flag {
   FLAG_FOLDER = 2,
   FLAG_ATTRIBUTE = 4,
   FLAG_EXCHANGE = 8,
-  /* READ */
+  /* READ, PROBE, ENTERED, EXEC */
   FLAG_STAMPED = 16,
   FLAG_CUT = 32,
   FLAG_WANTED = 64,

@@ -26,10 +26,12 @@ export type PathVerb =
   | 'followed'
   | 'entered';
 
-/** Which file an opening found: another one, or a changed one, has another stamp. */
+/** Which file or folder an access found: another one, or an opened file that was changed, has another stamp. */
 export interface FileStamp {
   readonly inode: number;
-  readonly changedAtMs: number;
+  /** The ctime of a file that was opened. */
+  readonly changedAtMs?: number;
+  readonly folder?: true;
 }
 
 /** How a program's file gives its process other rights than those of its caller. */
@@ -59,7 +61,7 @@ export interface PathAccess extends Occurrence {
   readonly probedFirst?: true;
   /** `list`: the names changed while one listing was read, so the command was shown these or the earlier ones. */
   readonly again?: true;
-  /** `read`: the file that was opened. Only the native tracer tells. */
+  /** What was read, probed, run or entered. Only the native tracer tells. */
   readonly stamp?: FileStamp;
   /** `exec`: rights that the file gives, and that the program did not get because it was traced. */
   readonly withheld?: WithheldRight;

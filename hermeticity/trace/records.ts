@@ -9,7 +9,7 @@ import type { AccessDetails, ReportBuilder } from './report-builder.ts';
 import { addressFromBytes } from './socket-address.ts';
 
 /** The helper must have the same version. */
-export const RECORD_VERSION = 4;
+export const RECORD_VERSION = 5;
 
 const HEADER_BYTES = 16;
 const MAX_PAYLOAD_BYTES = 1 << 20;
@@ -267,18 +267,23 @@ function pathAccess(kind: PathVerb, bytes: Buffer, at: number, end: number): Acc
     path,
     ...(hasAsked && { asked: absPathFromSlice(bytes, pathEnd + 1, end) }),
     ...(flags & FLAG.created && { created: true }),
-    ...(flags & FLAG.folder && { folder: true }),
+    ...(flags & FLAG.folder && !isStamped && { folder: true }),
     ...(flags & FLAG.attributes && { attributes: true }),
     ...(flags & FLAG.wanted && { wanted: true }),
     ...(flags & FLAG.byProgram && { byProgram: true }),
     ...(withheld && { withheld }),
-    ...(isStamped && { stamp: stampAt(bytes, at + HEADER_BYTES) }),
+    ...(isStamped && { stamp: stampAt(bytes, at + HEADER_BYTES, flags) }),
   };
 }
 
-function stampAt(bytes: Buffer, at: number): FileStamp {
+function stampAt(bytes: Buffer, at: number, flags: number): FileStamp {
   const MICROSECONDS = 1000;
-  return { inode: bigNumber(bytes, at), changedAtMs: bigNumber(bytes, at + 8) / MICROSECONDS };
+  const changed = bigNumber(bytes, at + 8);
+  return {
+    inode: bigNumber(bytes, at),
+    ...(changed !== 0 && { changedAtMs: changed / MICROSECONDS }),
+    ...(flags & FLAG.folder && { folder: true }),
+  };
 }
 
 /** 64 bits as a double. A larger number loses its last bits, as in Node's stats. */

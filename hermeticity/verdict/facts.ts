@@ -17,8 +17,11 @@ export class Facts {
   /** Files that the declaration covers, that the action used, and that the key does not have. */
   readonly unkeyed = new Set<PathAccess['path']>();
 
-  /** The files that were opened as declared inputs: another one may have stood there for a while. */
+  /** What was found at declared inputs: another file may have stood there for a while. */
   readonly openedInputs: [path: RelPath, stamp: FileStamp][] = [];
+
+  /** The same for folders that are no facts because the key has what lies in them. */
+  readonly impliedFolders: [path: PathAccess['path'], stamp: FileStamp][] = [];
 
   constructor(state: VerdictState) {
     this.#state = state;
@@ -31,7 +34,12 @@ export class Facts {
     else if (!isOmitted(access, place, this.#state)) {
       this.readSet.note(access);
       if (this.#isUnkeyed(access)) this.unkeyed.add(access.path);
-    }
+    } else this.#noteImplied(access);
+  }
+
+  #noteImplied({ path, stamp }: PathAccess): void {
+    const { declared, own } = this.#state;
+    if (stamp && declared.isAboveInput(path) && !own.isOwn(path)) this.impliedFolders.push([path, stamp]);
   }
 
   #noteInput({ path, stamp }: PathAccess): void {

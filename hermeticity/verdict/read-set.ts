@@ -26,8 +26,12 @@ export interface ReadSetEntry {
   readonly listings: readonly ListedNames[];
   /** The lens that all its listers have (../lenses/lenses.ts), or that a compiled module has (../lenses/file-lenses.ts). */
   readonly lens: string;
-  /** The files that were opened: more than one if somebody changed or replaced the file. */
+  /** What was found there: more than one if somebody changed or replaced it. */
   readonly stamps: readonly FileStamp[];
+  /** It was a link that the action read or followed. */
+  readonly followed?: true;
+  /** It was there for the action and also absent, and the action did neither. */
+  readonly flickered?: true;
   /** The action wrote or deleted it later. */
   readonly changed: boolean;
   /** The workspace, or tool folders, from which a search up to the root came by this path. */
@@ -41,6 +45,8 @@ interface Found {
   readonly listings: Map<FolderNames | undefined, ListedNames>;
   readonly stamps: FileStamp[];
   byProgram?: true;
+  followed?: true;
+  flickered?: true;
 }
 
 /**
@@ -82,6 +88,9 @@ export class ReadSet {
     }
     if (stamp) found.stamps.push(stamp);
     if (byProgram) found.byProgram = true;
+    if (kind === 'followed') found.followed = true;
+    /* The action's own changes never get here (omissions.ts). */
+    if ((found.was === 'absent') !== (kind === 'absent')) found.flickered = true;
   }
 
   /** Whether the action found something at this path. */

@@ -30,8 +30,10 @@ export interface Verdict {
   readonly readSet: readonly ReadSetEntry[];
   /** Files that a pattern covers, that came after the key was made, and that the action used. */
   readonly unkeyed: ReadonlySet<AbsPath>;
-  /** The files that the action opened as declared inputs. */
+  /** What the action found at declared inputs. */
   readonly openedInputs: readonly (readonly [path: RelPath, stamp: FileStamp])[];
+  /** What it found at folders of inputs. */
+  readonly impliedFolders: readonly (readonly [path: AbsPath, stamp: FileStamp])[];
   /** The kernel files that the result depends on, by the names of kernel-files.ts. */
   readonly kernelFacts: ReadonlySet<string>;
   /** The properties of the machine that the action asked for, by the names of client/path-sets/machine.ts. */
@@ -82,6 +84,7 @@ export function judge(
     readSet: facts.readSet.entries(),
     unkeyed: facts.unkeyed,
     openedInputs: facts.openedInputs,
+    impliedFolders: facts.impliedFolders,
     kernelFacts: facts.kernelFiles,
     machineFacts: questions.facts,
     searchesAddresses: questions.searchesAddresses,

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Editor, type Undo } from './edits.ts';
+import { Editor, statOf, type Undo } from './edits.ts';
 import { type Ended, type GatedOptions, runGated } from './gates.ts';
 import type { Plan, Step } from './plan.ts';
 import { type Tree, treeOf, withoutEmpty } from './tree.ts';
@@ -168,9 +168,10 @@ export class Clone {
     const outputs = outputsOf(this.#plan.steps);
     for (const path of outputs) {
       const file = join(this.workspace, path);
-      const stats = lstatSync(file, { throwIfNoEntry: false });
+      const stats = statOf(file);
+      if (!stats) continue;
       if (how === 'remove') rmSync(file, { recursive: true, force: true });
-      else if (stats) writeFileSync(stats.isDirectory() ? join(file, 'stray') : file, 'spoilt\n');
+      else writeFileSync(stats.isDirectory() ? join(file, 'stray') : file, 'spoilt\n');
     }
     return `${how} ${outputs.join(' ')}`;
   }

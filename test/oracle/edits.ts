@@ -203,7 +203,8 @@ export class Editor {
   }
 }
 
-function statOf(path: string): Stats | undefined {
+/** Undefined also where an edit has put a file in place of a folder above. */
+export function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch (error) {

@@ -1,6 +1,6 @@
 // Somebody changes the workspace while a command runs. What counts is what the command was shown: a result is published
 // with that, or not at all.
-import { mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type RanWithSummary, Workshop } from '../../rig/assay.ts';
@@ -145,4 +145,84 @@ test('make in its source folder is kept', async () => {
   const first = await run(flags, 'make -j3 o');
   expect(first.summary).toMatchObject({ outcome: 'miss', published: true });
   expect((await run(flags, 'make -j3 o')).summary.outcome).toBe('hit-local');
+});
+
+describe('something else stands at a path for a while', () => {
+  const swap = (one: string, other: string) => () => {
+    renameSync(at(one), at('third'));
+    renameSync(at(other), at(one));
+    renameSync(at('third'), at(other));
+  };
+  const put = (one: string, place: () => void) => () => {
+    renameSync(at(one), at('third'));
+    place();
+  };
+  const back = (one: string) => () => {
+    rmSync(at(one));
+    renameSync(at('third'), at(one));
+  };
+  const asFile = (path: string) => put(path, () => writeFileSync(at(path), 'file\n'));
+  const asLink = (path: string, to: string) => put(path, () => symlinkSync(to, at(path)));
+  const isFile = (path: string) => `if [ -f ${path} ]; then echo file; else echo other; fi >o`;
+  const isFull = (path: string) => `if [ -s ${path} ]; then echo full; else echo empty; fi >o`;
+  const isThere = (path: string) => `if [ -e ${path} ]; then echo yes; else echo no; fi >o`;
+
+  beforeEach(() => {
+    shop.write('lib/x', '');
+    shop.write('lib2/x', 'full\n');
+    shop.write('bin/x', '#!/bin/sh\necho one >o\n', 0o755);
+    shop.write('bin2/x', '#!/bin/sh\necho two >o\n', 0o755);
+  });
+
+  test.each<[string, string, string, () => void, () => void]>([
+    ['a folder of inputs is a file', '', 'cp -r src o', asFile('src'), back('src')],
+    ['a folder of inputs is asked for its type', '', isFile('src'), asFile('src'), back('src')],
+    ['a folder of inputs is a link', '', 'cp -r src/. o', asLink('src', 'lib2'), back('src')],
+    ['an undeclared folder is a file', '', isFile('lib'), asFile('lib'), back('lib')],
+    ['the size of an undeclared file', '', isFull('lib/x'), swap('lib', 'lib2'), swap('lib', 'lib2')],
+    ['the size of a declared file', '', isFull('src/a'), swap('src', 'lib3'), swap('src', 'lib3')],
+    [
+      'a file that was looked at before',
+      isFull('lib/x'),
+      isFull('lib/x'),
+      swap('lib', 'lib2'),
+      swap('lib', 'lib2'),
+    ],
+    [
+      'a file that is there for a while',
+      isThere('flag'),
+      isThere('flag'),
+      () => shop.write('flag', ''),
+      () => rmSync(at('flag')),
+    ],
+    [
+      'a file that is gone for a while',
+      isThere('lib/x'),
+      isThere('lib/x'),
+      () => renameSync(at('lib'), at('third')),
+      () => renameSync(at('third'), at('lib')),
+    ],
+    [
+      'a file that is opened again',
+      'cat lib2/x >o',
+      'cat lib2/x >o || :',
+      () => renameSync(at('lib2'), at('third')),
+      () => renameSync(at('third'), at('lib2')),
+    ],
+    ['a program', '', 'bin/x', swap('bin', 'bin2'), swap('bin', 'bin2')],
+  ])('%s', async (_, before, during, edit, later) => {
+    shop.write('lib3/a', '');
+    const script = `${before === '' ? ':' : before}; ${PAUSE}; ${during}; ${LONG_PAUSE}`;
+    const { summary } = await run(NAMED, script, edit, later);
+    expect(summary).toMatchObject({ outcome: 'miss', published: false });
+    expect(summary.notPublished).toMatch(/while it ran|not there any more/);
+    expect((await run(NAMED, script)).summary).toMatchObject({ outcome: 'miss', published: true });
+  });
+
+  test('a working folder that is moved away', async () => {
+    const script = `${PAUSE}; cd lib2; ${LONG_PAUSE}; cat x >../o`;
+    shop.write('lib/x', 'other\n');
+    const { summary } = await run(NAMED, script, swap('lib', 'lib2'), swap('lib', 'lib2'));
+    expect(summary.notPublished).toContain('lib2 was moved or replaced while it ran');
+  });
 });

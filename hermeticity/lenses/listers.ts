@@ -2,7 +2,7 @@
 // A program that runs the user's code in its own process (Python) has a lens only for folders that its importer
 // listed, and that it listed exactly once. A folder has a lens only if all its listers have one.
 import { type AbsPath, isAtOrBelow, parentFolder } from '../system/absolute-path.ts';
-import type { Access, PathAccess, TracedProcess, TraceReport } from '../trace/access.ts';
+import type { PathAccess, TracedProcess, TraceReport } from '../trace/access.ts';
 import { joinLenses, type LensName } from './lenses.ts';
 
 /** What identifies a program on this machine. */
@@ -20,7 +20,8 @@ export interface Programs {
 export type Program = LensName | 'python' | 'mkdir' | 'vitest';
 
 const NODE = /^node(?:js)?$/;
-const PYTHON = /^python[\d.]*$/;
+/** CPython's file, and the folder with its library and bin. */
+const PYTHON_FILE = /^(.*)\/bin\/python[\d.]*$/;
 const TSC_PACKAGE = /^(?:typescript|@typescript\/(?:typescript|native-preview)-[\w-]+)$/;
 const TSC_FILE = /\/(?:bin\/tsc|lib\/_?tsc(?:\.js)?)$/;
 const VITEST_PACKAGE = /^vitest$/;
@@ -28,20 +29,33 @@ const VITEST_FILE = /\/vitest\.mjs$/;
 const ESBUILD_PACKAGE = /^(?:esbuild|@esbuild\/[\w-]+)$/;
 /** With one of these, esbuild takes files of other extensions, expands patterns, or asks plugins. */
 const ESBUILD_EXTENDED = /^--(?:loader|resolve-extensions|service)(?::|=|$)|\*/;
-/** As the system installs it, not a script of that name. */
-const MKDIR_FILE = /^(?:\/usr)?\/(?:bin|lib)\//;
-/** CPython reads this at its start. */
-const PYTHON_LIBRARY = /\/lib\/python3[\d.]*\/encodings\//;
-const MODULE = /\.(?:py|pyc|so)$/;
+const MAKES_PARENTS = /^(?:-[a-zA-Z]*p|--parents$)/;
+/** As the system installs it. */
+const MKDIR_FILE = /^(?:\/usr)?\/bin\/mkdir$/;
+const GO_FILE = /\/go(?:-[\d.]+)?\/bin\/go$/;
+/** Node as a package, or from a package manager's folder. */
+const NODE_PACKAGE = /^node(?:-[\w-]+)?$/;
+/** esbuild takes every file that fits such a path: import(`./data/${name}.md`). */
+const globImport = (start: string) =>
+  new RegExp(
+    `\\b(?:import|require)\\s*\\(\\s*(?:/\\*.*?\\*/\\s*)*(?:\`${start}[^\`]*\\$\\{|(["'\`])${start}[^\\n]*?\\1\\s*\\+)`,
+  );
+const GLOB_IMPORT = globImport('\\.');
+const GLOB_IMPORT_ABOVE = globImport('\\.\\./');
+const BUNDLED = /\.(?:[cm]?[jt]s|[jt]sx)$/;
+/** Code that loads a module by its path, not through the importer. */
+const LOADS_BY_PATH = /\b(?:spec_from_file_location|\w*FileLoader|load_source|run_path)\b/;
+const INSTALLED = /\/(?:site|dist)-packages\//;
+const ENCODINGS = /\/encodings\//;
 
 export class Listers {
   readonly #report: TraceReport;
   readonly #programsHere: Programs;
   readonly #listings = new Map<AbsPath, PathAccess[]>();
   readonly #programs = new Map<number, Program | undefined>();
-  /** Folders that Python's importer has listed in this run. */
-  readonly #importerFolders = new Set<AbsPath>();
-  #isCPython: boolean | undefined;
+  #imports: ReadonlyMap<number, readonly Import[]> | undefined;
+  #loadsByPath: boolean | undefined;
+  readonly #expands: { inside?: boolean; above?: boolean } = {};
 
   constructor(report: TraceReport, programs: Programs) {
     this.#report = report;
@@ -65,6 +79,7 @@ export class Listers {
     if (program === 'mkdir' || program === 'vitest') return undefined;
     if (program === 'python') return this.#isByImporter(listing) ? 'python-1' : undefined;
     if (program === 'go-1' && this.#embeds(listing.path)) return undefined;
+    if (program === 'esbuild-1' && this.#expandsInto(listing.path)) return undefined;
     return program;
   }
 
@@ -73,35 +88,39 @@ export class Listers {
     return this.#programs.get(index);
   }
 
+  /** By the file that ran. Without it nothing is known. */
   #identify(process: TracedProcess | undefined): Program | undefined {
-    const [program = '', ...args] = process?.argv ?? [];
-    if (process?.argvIsCut || program === '') return undefined;
-    const name = program.slice(program.lastIndexOf('/') + 1);
-    if (PYTHON.test(name)) return this.#hasPython() ? 'python' : undefined;
-    if (NODE.test(name)) return this.#identifyScript(args[0] ?? '');
-    const file = this.#executableOf(program, name);
-    if (file === undefined) return undefined;
+    if (!process?.file || process.argvIsCut) return undefined;
+    const { file, hooked, argv } = process;
+    const args = argv.slice(1);
+    if (this.#isPython(file)) return 'python';
+    if (NODE.test(nameOf(file)))
+      return this.#isNode(file) && !hooked ? this.#scriptOf(args[0] ?? '') : undefined;
     if (TSC_FILE.test(file) && this.#isIn(file, TSC_PACKAGE)) return 'tsc-1';
-    if (name === 'esbuild' && this.#isIn(file, ESBUILD_PACKAGE))
+    if (nameOf(file) === 'esbuild' && this.#isIn(file, ESBUILD_PACKAGE))
       return args.some((arg) => ESBUILD_EXTENDED.test(arg)) ? undefined : 'esbuild-1';
-    if (name === 'mkdir' && MKDIR_FILE.test(file)) return 'mkdir';
-    return name === 'go' && /\/go(?:-[\d.]+)?\/bin\/go$/.test(file) ? 'go-1' : undefined;
+    if (MKDIR_FILE.test(file)) return args.some((arg) => MAKES_PARENTS.test(arg)) ? 'mkdir' : undefined;
+    return GO_FILE.test(file) ? 'go-1' : undefined;
   }
 
-  /** The file that ran under this name. Undefined if two different files did: nothing tells them apart. */
-  #executableOf(program: string, name: string): AbsPath | undefined {
-    const files = new Set<AbsPath>();
-    for (const access of this.#report.accesses) {
-      if (access.kind !== 'exec') continue;
-      if (access.path === program || access.asked === program) return access.path;
-      if (access.path.endsWith(`/${name}`)) files.add(access.path);
-    }
-    const [file] = files;
-    return files.size === 1 ? file : undefined;
+  /** Its own library is what CPython reads at its start. */
+  #isPython(file: AbsPath): boolean {
+    const [, home] = PYTHON_FILE.exec(file) ?? [];
+    const library = `${home}/lib/python3`;
+    return (
+      home !== undefined &&
+      this.#report.accesses.some(
+        (access) => 'path' in access && access.path.startsWith(library) && ENCODINGS.test(access.path),
+      )
+    );
+  }
+
+  #isNode(file: AbsPath): boolean {
+    return !isAtOrBelow(file, this.#programsHere.workspace) || this.#isIn(file, NODE_PACKAGE);
   }
 
   /** Node runs the script itself, without options of Node that may load other code first. */
-  #identifyScript(script: string): Program | undefined {
+  #scriptOf(script: string): Program | undefined {
     const file = script === '' || script.startsWith('-') ? undefined : this.#programsHere.realPathOf(script);
     if (file === undefined) return undefined;
     if (TSC_FILE.test(file) && this.#isIn(file, TSC_PACKAGE)) return 'tsc-1';
@@ -112,6 +131,28 @@ export class Listers {
     return packages.test(this.#programsHere.packageOf(file) ?? '');
   }
 
+  // ---- esbuild ----
+
+  /** Whether a source takes all files of this folder that fit a path. One outside the workspace may. */
+  #expandsInto(folder: AbsPath): boolean {
+    const { workspace } = this.#programsHere;
+    const isAbove = folder !== workspace && isAtOrBelow(workspace, folder);
+    this.#expands[isAbove ? 'above' : 'inside'] ??= this.#expandsBy(
+      isAbove ? GLOB_IMPORT_ABOVE : GLOB_IMPORT,
+    );
+    return this.#expands[isAbove ? 'above' : 'inside'] === true;
+  }
+
+  #expandsBy(pattern: RegExp): boolean {
+    const { workspace } = this.#programsHere;
+    return this.#report.accesses.some((access) => {
+      if (access.kind !== 'read' || !BUNDLED.test(access.path)) return false;
+      /* A source that another program has read before is reported for that one only. */
+      if (isAtOrBelow(access.path, workspace)) return pattern.test(this.#programsHere.textAt(access.path));
+      return this.programOf(access.process) === 'esbuild-1';
+    });
+  }
+
   // ---- go ----
 
   /** Whether a source that was read here or above may embed files of this folder. Outside the workspace: yes. */
@@ -119,7 +160,8 @@ export class Listers {
     const { workspace } = this.#programsHere;
     if (!isAtOrBelow(folder, workspace)) return true;
     return this.#report.accesses.some((access) => {
-      if (access.kind !== 'read' || !access.path.endsWith('.go')) return false;
+      /* With a warm GOCACHE, go looks only at the stats of a source. */
+      if (!('path' in access) || !access.path.endsWith('.go')) return false;
       const source = parentFolder(access.path);
       return isAtOrBelow(folder, source) && this.#programsHere.textAt(access.path).includes('//go:embed');
     });
@@ -127,38 +169,38 @@ export class Listers {
 
   // ---- Python ----
 
-  #hasPython(): boolean {
-    this.#isCPython ??= this.#report.accesses.some(
-      (access) => 'path' in access && PYTHON_LIBRARY.test(access.path),
-    );
-    return this.#isCPython;
-  }
-
   /**
    * The importer stats a folder, lists it once, and takes modules from it later. It lists the script's folder,
    * which is the first of sys.path, before it loads any module from elsewhere. So if such a module was
-   * loaded, and the folder was listed once, then the importer did it.
+   * imported, and the process listed the folder once, then the importer did it.
    */
   #isByImporter(listing: PathAccess): boolean {
     const { path: folder, process, probedFirst } = listing;
     const own = this.#listings.get(folder)?.filter((one) => one.process === process) ?? [];
-    if (!probedFirst || own.length !== 1) return false;
+    if (!probedFirst || own.length !== 1 || this.#mayLoadByPath()) return false;
     const isFirstOfPath = this.#scriptFolder(process) === folder;
-    const isImport =
-      this.#loadsLater(listing, (path) => isModuleIn(path, folder)) ||
-      (isFirstOfPath && this.#loadsLater(listing, () => true)) ||
-      /* A module that another process has loaded is not reported again. */
-      this.#importerFolders.has(folder);
-    if (isImport) this.#importerFolders.add(folder);
-    return isImport;
+    return this.#importsAfter(listing).some(
+      (path) => isModuleIn(path, folder) || (isFirstOfPath && !ENCODINGS.test(path)),
+    );
   }
 
-  #loadsLater(listing: PathAccess, isWanted: (path: AbsPath) => boolean): boolean {
-    const { accesses } = this.#report;
-    const from = accesses.indexOf(listing) + 1;
-    return accesses
-      .slice(from)
-      .some((access) => isModuleRead(access, listing.process) && isWanted(access.path));
+  #importsAfter(listing: PathAccess): AbsPath[] {
+    this.#imports ??= importsOf(this.#report);
+    const at = this.#report.accesses.indexOf(listing);
+    const imports = this.#imports.get(listing.process) ?? [];
+    return imports.flatMap((one) => (one.at > at ? [one.path] : []));
+  }
+
+  /** Whether a module of the workspace that was read names a loader that lists no folder. */
+  #mayLoadByPath(): boolean {
+    const { workspace } = this.#programsHere;
+    this.#loadsByPath ??= this.#report.accesses.some((access) => {
+      if (access.kind !== 'read' || !isAtOrBelow(access.path, workspace)) return false;
+      const source = access.path.endsWith('.pyc') ? sourceOf(access.path) : access.path;
+      const isOwn = source?.endsWith('.py') === true && !INSTALLED.test(source);
+      return isOwn && LOADS_BY_PATH.test(this.#programsHere.textAt(source as AbsPath));
+    });
+    return this.#loadsByPath;
   }
 
   /** Undefined with -I or -P, which keep the script's folder out of sys.path, and if it can't be found. */
@@ -178,8 +220,53 @@ export class Listers {
   }
 }
 
-function isModuleRead(access: Access, process: number): access is PathAccess {
-  return access.kind === 'read' && access.process === process && MODULE.test(access.path);
+interface Import {
+  /** The position of the access. */
+  readonly at: number;
+  readonly path: AbsPath;
+}
+
+/**
+ * The modules that each process imported: it looked for the compiled form, and read one of the two. A program that
+ * reads all files of a folder (tar) lists __pycache__ too, or never looks for it.
+ */
+function importsOf({ accesses }: TraceReport): ReadonlyMap<number, readonly Import[]> {
+  const listed = new Set<AbsPath>();
+  const sought = new Set<string>();
+  const imports = new Map<number, Import[]>();
+  for (const access of accesses) if (access.kind === 'list') listed.add(access.path);
+  for (const [at, access] of accesses.entries()) {
+    if (access.kind !== 'read' && access.kind !== 'absent') continue;
+    const { kind, path, process } = access;
+    const source = path.endsWith('.pyc') ? sourceOf(path) : undefined;
+    const isCompiled = source !== undefined && !listed.has(parentFolder(path));
+    if (isCompiled) sought.add(`${process} ${source}`);
+    const isImport = isCompiled || isSought(path, process, sought);
+    if (kind !== 'read' || !isImport) continue;
+    const found = imports.get(process);
+    if (found) found.push({ at, path });
+    else imports.set(process, [{ at, path }]);
+  }
+  return imports;
+}
+
+/** With PYTHONPYCACHEPREFIX the compiled form lies below that folder, at the source's path. */
+function isSought(path: AbsPath, process: number, sought: ReadonlySet<string>): boolean {
+  if (!path.endsWith('.py')) return false;
+  if (sought.has(`${process} ${path}`)) return true;
+  const start = `${process} `;
+  return [...sought].some((one) => one.startsWith(start) && one.endsWith(path));
+}
+
+/** Of a compiled module: "a/__pycache__/m.cpython-311.opt-1.pyc", or without the folder below a prefix. */
+function sourceOf(compiled: AbsPath): AbsPath | undefined {
+  const [, folder, name] =
+    /^(.*?)(?:\/__pycache__)?\/([^/]+?)\.cpython-\d+(?:\.opt-\d)?\.pyc$/.exec(compiled) ?? [];
+  return name === undefined ? undefined : (`${folder}/${name}.py` as AbsPath);
+}
+
+function nameOf(path: AbsPath): string {
+  return path.slice(path.lastIndexOf('/') + 1);
 }
 
 /** The module itself, its compiled form, or the first file of a package. */

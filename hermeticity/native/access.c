@@ -242,6 +242,19 @@ static enum next no_news(struct resolved_path *resolved) {
   return RUN_ON;
 }
 
+static bool ends_with(const struct node *node, const char *end) {
+  size_t length = strlen(end);
+  return node->length > length && strcmp(node->path + node->length - length, end) == 0;
+}
+
+/* Which process loads a module of Python tells who listed its folder. So each process's opening is reported. */
+static void repeat_module(const struct task *task, struct node *node) {
+  if (node->lister == task->process->serial || node->reported & REPORTED_WRITE) return;
+  if (!ends_with(node, ".py") && !ends_with(node, ".pyc")) return;
+  node->lister = task->process->serial;
+  node->reported &= (uint16_t)~(REPORTED_READ | REPORTED_ABSENT);
+}
+
 static bool is_known_absent(const struct resolved_path *resolved) {
   return resolved->type == TYPE_ABSENT && resolved->node->reported & REPORTED_ABSENT;
 }
@@ -356,6 +369,7 @@ static enum next before_open(struct task *task, const struct call *call, const u
   if (shows_cores(&resolved)) part();
   if (!writes(flags)) resolved.node = node_for_caller(task, resolved.node);
   if (!writes(flags)) look_again(&resolved);
+  if (!writes(flags)) repeat_module(task, resolved.node);
   if (!writes(flags) && resolved.type != TYPE_ABSENT) {
     report_opened(task, &resolved, flags);
     return no_news(&resolved);

@@ -13,6 +13,7 @@
 #include "rights.h"
 
 enum {
+  MOST_VARIABLES = 256 * 1024,
   MOST_INTERPRETERS = 5,
   SCRIPT_LINE = 256,
   MOST_HEADERS = 64,
@@ -91,18 +92,44 @@ void report_program(struct task *task, const struct resolved_path *program) {
   }
 }
 
-void report_image(struct task *task) {
-  static char arguments[MOST_ARGUMENTS];
+/* Reads a file of the process as texts that end with a NUL. Whether all of it fits. */
+static bool read_texts(const struct task *task, const char *name, char *into, size_t size, size_t *length) {
   char path[64];
-  snprintf(path, sizeof path, "/proc/%d/cmdline", task->process->pid);
+  snprintf(path, sizeof path, "/proc/%d/%s", task->process->pid, name);
   int file = open(path, O_RDONLY | O_CLOEXEC);
-  size_t length = 0;
-  for (ssize_t got; file >= 0 && length < sizeof arguments; length += (size_t)got) {
-    got = read(file, arguments + length, sizeof arguments - length);
+  *length = 0;
+  for (ssize_t got; file >= 0 && *length < size; *length += (size_t)got) {
+    got = read(file, into + *length, size - *length);
     if (got <= 0) break;
   }
   if (file >= 0) close(file);
+  return file >= 0 && *length < size;
+}
+
+/* Whether Node is told to load other code before the script. Yes if that can't be seen. */
+static bool has_node_options(const struct task *task) {
+  static char variables[MOST_VARIABLES];
+  static const char name[] = "NODE_OPTIONS=";
+  size_t length;
+  if (!read_texts(task, "environ", variables, sizeof variables - 1, &length)) return true;
+  variables[length] = 0;
+  for (const char *at = variables; at < variables + length; at += strlen(at) + 1) {
+    if (strncmp(at, name, sizeof name - 1) != 0) continue;
+    const char *options = at + sizeof name - 1;
+    return strstr(options, "-r") || strstr(options, "--import") || strstr(options, "loader");
+  }
+  return false;
+}
+
+void report_image(struct task *task) {
+  static char arguments[MOST_ARGUMENTS];
+  char link[64], program[PATH_MAX] = "";
+  size_t length;
   struct origin origin = {.kind = KIND_IMAGE, .process = task->process->serial};
-  if (length == sizeof arguments) origin.flags = FLAG_CUT;
-  report(origin, arguments, length, NULL, 0);
+  if (!read_texts(task, "cmdline", arguments, sizeof arguments, &length) && length > 0) origin.flags = FLAG_CUT;
+  snprintf(link, sizeof link, "/proc/%d/exe", task->process->pid);
+  ssize_t got = readlink(link, program, sizeof program - 1);
+  program[got > 0 ? got : 0] = 0;
+  if (has_node_options(task)) origin.flags |= FLAG_HOOKED;
+  report(origin, program, strlen(program), arguments, length);
 }

@@ -6,7 +6,8 @@
  *
  *   kind        payload                          flags, code
  *   PROCESS     pid:u32 parent:u32               parent 0: the helper started it
- *   IMAGE       argument NUL argument NUL …      CUT: there were more
+ *   IMAGE       program NUL argument NUL …       the program's file, "" if it can't be seen; CUT: there were more arguments;
+ *                                                HOOKED: Node may load other code before the script
  *   EXIT        wait status:u32
  *   paths       path [NUL requested path]        READ PROBE ABSENT LIST WRITE DELETE EXEC FOLLOWED ENTERED
  *               the second only if symbolic links were followed; WRITE: CREATED, FOLDER, ATTRIBUTE;
@@ -79,6 +80,8 @@ enum flag {
   FLAG_CUT = 32,
   FLAG_WANTED = 64,
   FLAG_BY_PROGRAM = 128,
+  /* IMAGE */
+  FLAG_HOOKED = 1,
   /* NAMES */
   FLAG_CONTINUED = 1,
   /* LIST */

@@ -135,6 +135,10 @@ export interface TracedProcess {
   readonly argv: readonly string[];
   /** The program got more arguments than the tracer reports. */
   readonly argvIsCut?: true;
+  /** The file that runs: a script's interpreter. Only the native tracer tells. */
+  readonly file?: AbsPath;
+  /** The environment tells Node to load other code before the script. Only the native tracer tells. */
+  readonly hooked?: true;
   readonly atMs: number;
   /** The process outlived the command and was killed. */
   readonly survived: boolean;

@@ -5,7 +5,7 @@ import { absPathFromBytes, absPathFromSlice, linkTargetFromBytes } from '../syst
 import { exitStatusOf } from '../system/exit-status.ts';
 import type { ExitStatus, FileStamp, PathVerb, WithheldRight } from './access.ts';
 import { FolderNames } from './folder-names.ts';
-import type { AccessDetails, ReportBuilder } from './report-builder.ts';
+import type { AccessDetails, ReportBuilder, StartedProgram } from './report-builder.ts';
 import { addressFromBytes } from './socket-address.ts';
 
 /** The helper must have the same version. */
@@ -59,6 +59,7 @@ const FLAG = {
 /** Of a listing: the folder was probed first. Of names: more of them follow. */
 const LIST_FLAG = { probed: 1, again: 2 } as const;
 const NAMES_FLAG = { continued: 1 } as const;
+const IMAGE_FLAG = { hooked: 1 } as const;
 
 const STAMP_BYTES = 16;
 
@@ -167,7 +168,7 @@ export class RecordDecoder {
         );
         return;
       case KIND.image:
-        this.#builder.programStarted(process, argumentsOf(payload), atMs, (record.flags & FLAG.cut) !== 0);
+        this.#builder.programStarted(process, programOf(record), atMs);
         return;
       case KIND.exit:
         return;
@@ -294,6 +295,16 @@ function bigNumber(bytes: Buffer, at: number): number {
 function pair(payload: Buffer): [Buffer, Buffer | undefined] {
   const nul = payload.indexOf(0);
   return nul === -1 ? [payload, undefined] : [payload.subarray(0, nul), payload.subarray(nul + 1)];
+}
+
+function programOf({ flags, payload }: Record): StartedProgram {
+  const end = payload.indexOf(0);
+  return {
+    argv: argumentsOf(payload.subarray(end + 1)),
+    ...(end > 0 && { file: absPathFromBytes(payload.subarray(0, end)) }),
+    ...(flags & FLAG.cut && { argvIsCut: true }),
+    ...(flags & IMAGE_FLAG.hooked && { hooked: true }),
+  };
 }
 
 function argumentsOf(payload: Buffer): string[] {

@@ -4,9 +4,11 @@ import type { Access, ExitStatus, TracedProcess, TraceReport, Without } from './
 
 export type AccessDetails = Without<Access, 'process' | 'atMs'>;
 
+/** What a tracer tells of a program when it starts. */
+export type StartedProgram = Pick<TracedProcess, 'argv' | 'argvIsCut' | 'file' | 'hooked'>;
+
 interface OpenProcess extends TracedProcess {
   argv: readonly string[];
-  argvIsCut?: true;
   survived: boolean;
   /** The argv is still that of the program that forked this process. */
   inherited: boolean;
@@ -26,34 +28,26 @@ export class ReportBuilder<Key> {
 
   processStarted(key: Key, pid: number, parent: Key | undefined, atMs: number): void {
     const parentIndex = parent === undefined ? undefined : this.#current.get(parent);
-    const argv = parentIndex === undefined ? [] : (this.#processes[parentIndex]?.argv ?? []);
-    this.#open(key, { pid, parent: parentIndex, argv, atMs, survived: false, inherited: true });
+    const parentProgram = parentIndex === undefined ? undefined : this.#processes[parentIndex];
+    const program = programOf(parentProgram ?? { argv: [] });
+    this.#open(key, { ...program, pid, parent: parentIndex, atMs, survived: false, inherited: true });
   }
 
   /**
    * Work between fork and exec (a shell's redirections) belongs to the program that follows. So the first
    * exec names the process, and a later exec is a new program.
    */
-  programStarted(key: Key, argv: readonly string[], atMs: number, isCut = false): void {
+  programStarted(key: Key, program: StartedProgram, atMs: number): void {
     const index = this.#current.get(key);
     const process = index === undefined ? undefined : this.#processes[index];
     if (!process) return;
-    const cut = isCut && ({ argvIsCut: true } as const);
-    if (process.inherited) {
-      process.argv = argv;
-      Object.assign(process, cut);
-      process.inherited = false;
+    const { pid, survived } = process;
+    if (process.inherited && index !== undefined) {
+      const { parent, atMs: startedAt } = process;
+      this.#processes[index] = { ...program, pid, parent, atMs: startedAt, survived, inherited: false };
       return;
     }
-    this.#open(key, {
-      pid: process.pid,
-      parent: index,
-      argv,
-      ...cut,
-      atMs,
-      survived: false,
-      inherited: false,
-    });
+    this.#open(key, { ...program, pid, parent: index, atMs, survived: false, inherited: false });
   }
 
   access(key: Key, details: AccessDetails, atMs: number): void {
@@ -90,4 +84,8 @@ export class ReportBuilder<Key> {
     this.#current.set(key, this.#processes.length);
     this.#processes.push(process);
   }
+}
+
+function programOf({ argv, argvIsCut, file, hooked }: StartedProgram): StartedProgram {
+  return { argv, ...(argvIsCut && { argvIsCut }), ...(file && { file }), ...(hooked && { hooked }) };
 }

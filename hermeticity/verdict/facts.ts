@@ -37,6 +37,13 @@ export class Facts {
     } else this.#noteImplied(access);
   }
 
+  /** A folder that the action makes was not there: else mkdir fails. mkdir -p is an omission. */
+  noteMade(access: PathAccess, place: Location): void {
+    if (place !== 'workspace' || !access.created || !access.folder) return;
+    const missed: PathAccess = { ...access, kind: 'absent' };
+    if (!isOmitted(missed, place, this.#state)) this.readSet.note(missed);
+  }
+
   #noteImplied({ path, stamp }: PathAccess): void {
     const { declared, own } = this.#state;
     if (stamp && declared.isAboveInput(path) && !own.isOwn(path)) this.impliedFolders.push([path, stamp]);

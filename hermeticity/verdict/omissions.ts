@@ -85,7 +85,7 @@ export const OMISSIONS: readonly Omission[] = [
   {
     name: 'mkdir of the folders of outputs',
     reason: 'lens',
-    why: 'mkdir makes the folder, or finds it: both are what the command wants.',
+    why: 'mkdir -p makes the folder, or finds it: both are what the command wants.',
     inWorkspace: true,
     applies: ({ kind, path, process }, _, { declared, listers }) =>
       (isExistence(kind) || kind === 'absent') &&

@@ -70,7 +70,10 @@ export function judge(
   const changes = new ChangeJudge(state, { look, found: (path) => facts.readSet.found(path) });
   const sockets = new SocketJudge(state);
   const questions = new QuestionJudge(state);
-  for (const access of report.accesses) judgeAccess(access, look, changes, sockets, questions);
+  for (const access of report.accesses) {
+    if (access.kind === 'write') facts.noteMade(access, state.locationOf(access.path));
+    judgeAccess(access, look, changes, sockets, questions);
+  }
   changes.suspectEscapes();
   questions.end();
   const findings = [

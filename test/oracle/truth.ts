@@ -1,6 +1,6 @@
 // The truth: the same commands without a cache, in a clean copy of the workspace.
 // They get the environment that Assay gives (client/action/environment.ts), so any difference is the cache's.
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clone, SEARCH_PATH } from './clone.ts';
 import { runGated } from './gates.ts';
@@ -35,7 +35,12 @@ export async function truthOf(clone: Clone, options: TruthOptions): Promise<Trut
     const scratch = join(folder, `scratch-${name}`);
     for (const one of ['home', 'tmp']) mkdirSync(join(scratch, one), { recursive: true });
     const env = environment(scratch, nonce);
-    const ended = await runGated(argv, { cwd: workspace, env, mark: `ORACLE_CASE=${nonce}` });
+    const [program = '', ...words] = argv;
+    const ended = await runGated([fileOf(program), ...words], {
+      cwd: workspace,
+      env,
+      mark: `ORACLE_CASE=${nonce}`,
+    });
     results.set(name, {
       exitCode: ended.code ?? -1,
       stdout: logOf(ended.stdout, workspace),
@@ -45,6 +50,13 @@ export async function truthOf(clone: Clone, options: TruthOptions): Promise<Trut
   const tree = clone.tree(others, home);
   rmSync(folder, { recursive: true, force: true });
   return { results, tree };
+}
+
+/** Assay starts a program by its whole path, which shells print in their messages. */
+function fileOf(program: string): string {
+  if (program.includes('/')) return program;
+  const files = SEARCH_PATH.split(':').map((folder) => join(folder, program));
+  return files.find((file) => existsSync(file)) ?? program;
 }
 
 function environment(scratch: string, nonce: string): Record<string, string> {

@@ -286,7 +286,8 @@ export class StraceAccesses {
   #executed(process: StraceProcess, call: Call, place: ResolvedPath): void {
     const list = call.arguments[call.name === 'execveat' ? 2 : 1];
     const argv = stringsIn(list).map(nameFromBytes);
-    this.#builder.programStarted(process.pid, argv, this.#atMs, list?.endsWith('...]'));
+    const cut = list?.endsWith('...]') && ({ argvIsCut: true } as const);
+    this.#builder.programStarted(process.pid, { argv, ...cut }, this.#atMs);
     let program = place;
     for (let depth = 0; depth < MAX_INTERPRETERS && !this.#seen.wasExecuted(program.path); depth++) {
       this.#reportOnce(process, 'exec', program, withheldBy(program.path));

@@ -1,6 +1,15 @@
 // Somebody changes the workspace while a command runs. What counts is what the command was shown: a result is published
 // with that, or not at all.
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type RanWithSummary, Workshop } from '../../rig/assay.ts';
@@ -170,8 +179,9 @@ describe('something else stands at a path for a while', () => {
   beforeEach(() => {
     shop.write('lib/x', '');
     shop.write('lib2/x', 'full\n');
-    shop.write('bin/x', '#!/bin/sh\necho one >o\n', 0o755);
-    shop.write('bin2/x', '#!/bin/sh\necho two >o\n', 0o755);
+    for (const folder of ['bin', 'bin2']) mkdirSync(at(folder));
+    copyFileSync('/bin/true', at('bin/x'));
+    copyFileSync('/bin/false', at('bin2/x'));
   });
 
   test.each<[string, string, string, () => void, () => void]>([
@@ -209,7 +219,13 @@ describe('something else stands at a path for a while', () => {
       () => renameSync(at('lib2'), at('third')),
       () => renameSync(at('third'), at('lib2')),
     ],
-    ['a program', '', 'bin/x', swap('bin', 'bin2'), swap('bin', 'bin2')],
+    [
+      'a program',
+      '',
+      'if bin/x; then echo true; else echo false; fi >o',
+      swap('bin', 'bin2'),
+      swap('bin', 'bin2'),
+    ],
   ])('%s', async (_, before, during, edit, later) => {
     shop.write('lib3/a', '');
     const script = `${before === '' ? ':' : before}; ${PAUSE}; ${during}; ${LONG_PAUSE}`;

@@ -47,6 +47,10 @@ const adds =
   (workspace: string) =>
     void shop.write(path, content, 0o644, workspace);
 
+/** Names that the importer can't act on. */
+const LISTS_CONF =
+  'import os\nn = os.listdir("conf") if os.path.isdir("conf") else []\nopen("o", "w").write(str([x for x in n if x.endswith(".yaml")]))\n';
+
 const sh = (script: string) => ['sh', '-c', script];
 
 /** `title` makes the key of each case its own. */
@@ -81,6 +85,7 @@ async function prepare(one: Case): Promise<string> {
 
 const C = { 'src/a.js': '1\n' };
 const COPY = ['cp', '-r', 'src', 'dist'];
+const TSC = join(MODULES, 'typescript/bin/tsc');
 const PYTHON = (script: string) => ({ 'm.py': script });
 const TSCONFIG = '{"compilerOptions":{"outDir":"dist","rootDir":"src"},"include":["src"]}';
 const FIND = { 'src/a': '', 'src/b': '' };
@@ -209,6 +214,100 @@ const WRONG_HITS: readonly Case[] = [
     flags: ['--input', 'm.py', '--output', 'o'],
     command: ['python3', 'm.py'],
     edit: adds('plugin.txt'),
+  },
+  {
+    title: 'Python that lists a folder, and runs a file of it',
+    files: {
+      ...PYTHON(`${LISTS_CONF}exec(open("conf/a.py").read())\n`),
+      'conf/a.py': 'x = 1\n',
+    },
+    flags: ['--input', 'm.py', '--input', 'conf/*.py', '--output', 'o'],
+    command: ['/usr/bin/python3', 'm.py'],
+    edit: adds('conf/c.yaml'),
+    named: 'conf/c.yaml',
+  },
+  {
+    title: 'Python that lists a folder, and loads a module of it by its path',
+    files: {
+      ...PYTHON(
+        `${LISTS_CONF}import importlib.util as u\ns = u.spec_from_file_location("a", "conf/a.py"); s.loader.exec_module(u.module_from_spec(s))\n`,
+      ),
+      'conf/a.py': 'x = 1\n',
+    },
+    flags: ['--input', 'm.py', '--input', 'conf/*.py', '--output', 'o'],
+    command: ['/usr/bin/python3', 'm.py'],
+    edit: adds('conf/c.yaml'),
+  },
+  {
+    title: 'Python that lists a folder after another process imported from it',
+    files: {
+      ...PYTHON(`${LISTS_CONF}exec(open("conf/a.py").read())\n`),
+      'first.py': 'import conf.a\n',
+      'conf/a.py': 'x = 1\n',
+      'conf/__init__.py': '',
+    },
+    flags: ['--input', '*.py', '--input', 'conf/*.py', '--output', 'o'],
+    command: sh('/usr/bin/python3 first.py && /usr/bin/python3 m.py'),
+    edit: adds('conf/c.yaml'),
+  },
+  {
+    title: 'Python that lists the folder of its script, and imports nothing',
+    files: {
+      ...PYTHON(
+        `${LISTS_CONF.replaceAll('"conf"', '"/".join(__file__.split("/")[:-1]) or "."')}exec(open("x.py").read())\n`,
+      ),
+      'x.py': '',
+    },
+    flags: ['--input', '*.py', '--output', 'o'],
+    command: ['/usr/bin/python3', 'm.py'],
+    edit: adds('c.yaml'),
+  },
+  {
+    title: 'esbuild: an import of all files that fit a path',
+    files: { 'in.js': 'export const load = (n) => import(`./data/${n}.md`)\n', 'data/x.txt': '' },
+    flags: ['--input', 'in.js', '--output', 'o.js'],
+    command: ['esbuild', 'in.js', '--bundle', '--outfile=o.js'],
+    edit: adds('data/x.md'),
+    named: 'data/x.md',
+  },
+  {
+    title: 'tsc in a Node that loads other code first',
+    files: {
+      'a.ts': 'export const a = 1;\n',
+      'tsconfig.json':
+        '{ "compilerOptions": { "types": [], "outDir": "dist", "rootDir": "." }, "include": ["*.ts"] }',
+      'hook.cjs': 'const fs = require("fs"); fs.writeFileSync("o", fs.readdirSync(".").join());\n',
+    },
+    flags: [
+      '--input',
+      'a.ts',
+      '--input',
+      'tsconfig.json',
+      '--input',
+      'hook.cjs',
+      '--tool',
+      'node',
+      '--output',
+      'dist',
+      '--output',
+      'o',
+    ],
+    command: sh(`NODE_OPTIONS=--require=./hook.cjs node ${TSC} -p .`),
+    edit: adds('x.log'),
+  },
+  {
+    title: 'mkdir of a folder that must not be there',
+    files: { in: '' },
+    flags: ['--input', 'in', '--output', 'dist/o'],
+    command: sh('mkdir dist && echo >dist/o'),
+    edit: adds('dist/.gitkeep'),
+  },
+  {
+    title: 'mkdir of a folder that the command removes again',
+    files: { in: '' },
+    flags: ['--input', 'in', '--output', 'o'],
+    command: sh('mkdir work && echo >o; rmdir work'),
+    edit: adds('work/file'),
   },
   {
     title: 'make: a wildcard with a variable',

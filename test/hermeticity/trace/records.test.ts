@@ -29,11 +29,11 @@ function numbers(...values: number[]): Buffer {
 
 const STREAM = Buffer.concat([
   record(1, numbers(500, 0)),
-  record(2, 'sh\0-c\0x\0'),
+  record(2, '/bin/sh\0sh\0-c\0x\0'),
   record(10, '/a\0/link', { ms: 5 }),
   record(14, '/b', { flags: 1 | 2 }),
   record(1, numbers(501, 1), { process: 2 }),
-  record(2, 'cat\0', { process: 2 }),
+  record(2, '\0cat\0', { flags: 1, process: 2 }),
   record(20, '/b\0/c', { process: 2 }),
   record(30, Buffer.from([2, 0, 0, 80, 127, 0, 0, 1]), { process: 2 }),
   record(40, '', { process: 2 }),
@@ -56,8 +56,8 @@ describe('a stream of records', () => {
     expect(report).toMatchObject({
       exit: { code: 3 },
       processes: [
-        { pid: 500, argv: ['sh', '-c', 'x'], survived: false },
-        { pid: 501, parent: 0, argv: ['cat'], survived: true },
+        { pid: 500, argv: ['sh', '-c', 'x'], file: '/bin/sh', survived: false },
+        { pid: 501, parent: 0, argv: ['cat'], hooked: true, survived: true },
       ],
       accesses: [
         { kind: 'read', path: '/a', asked: '/link', process: 0, atMs: 5 },

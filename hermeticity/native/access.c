@@ -252,6 +252,7 @@ static void repeat_module(const struct task *task, struct node *node) {
   if (node->lister == task->process->serial || node->reported & REPORTED_WRITE) return;
   if (!ends_with(node, ".py") && !ends_with(node, ".pyc")) return;
   node->lister = task->process->serial;
+  node->openings = 0;
   node->reported &= (uint16_t)~(REPORTED_READ | REPORTED_ABSENT);
 }
 

@@ -42,7 +42,7 @@
 #include <stdint.h>
 
 /* Change it with the meaning of any record: the decoder rejects a helper of another version. */
-#define RECORD_VERSION 5
+#define RECORD_VERSION 6
 
 enum kind {
   KIND_PROCESS = 1,

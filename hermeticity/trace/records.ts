@@ -9,7 +9,7 @@ import type { AccessDetails, ReportBuilder, StartedProgram } from './report-buil
 import { addressFromBytes } from './socket-address.ts';
 
 /** The helper must have the same version. */
-export const RECORD_VERSION = 5;
+export const RECORD_VERSION = 6;
 
 const HEADER_BYTES = 16;
 const MAX_PAYLOAD_BYTES = 1 << 20;

@@ -2,18 +2,20 @@
 // tracer.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
 import { acceptedDrafts, refusal, withRemark } from '../config/init/accepted-drafts.ts';
 import { type CandidateStep, candidateSteps } from '../config/init/candidates.ts';
 import { type DraftStep, draftTexts, SCHEMA } from '../config/init/draft.ts';
-import { NOTHING_SEEN, type ObservationContext, observeStep } from '../config/init/observed-step.ts';
+import { type ObservationContext, observeStep } from '../config/init/observed-step.ts';
 import { readPackages } from '../config/packages.ts';
 import { configFileOf, resolveStep, type Step, scriptRemarks, stepId } from '../config/step.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
+import { onSignal } from '../process/launch.ts';
 import { openCache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
@@ -33,7 +35,8 @@ export const initCommand: CommandModule = {
       '',
       'In a workspace of npm, pnpm or yarn it writes one file for each package, dependencies first. What holds',
       'for all packages, also for new ones, is written to the root’s file. Where it is not sure, it says so and',
-      'writes a comment beside the step.',
+      'writes a comment beside the step. A command that fails is left out, with its reason. A signal ends init,',
+      'and nothing is written.',
       '',
       'WARNING: the commands really run. Do not name one that deploys.',
     ].join('\n'),
@@ -41,7 +44,8 @@ export const initCommand: CommandModule = {
     environment: { ASSAY_STORE: 'the local store’s folder' },
     exitCodes: {
       '0': 'written',
-      '2': 'an assay.json exists, there is no step to try, or no tracer works; nothing was written',
+      '2': 'an assay.json exists, there is no step to try, every command failed, or no tracer works; nothing was written',
+      '130': 'a signal ended it; nothing was written',
     },
     examples: ['assay init', 'assay init build test'],
   },
@@ -55,22 +59,45 @@ export const initCommand: CommandModule = {
     const store = storeFolder(parsed.text('store'), process.env);
     const [stdout, stderr] = [new SyncStream(1), new SyncStream(2)];
     const cache = openCache({ storeFolder: store, workspace: root, now: Date.now, report() {} });
-    const context = { cache, caller: process.env, stdout, stderr, report() {}, now: Date.now };
+    const stop = new AbortController();
+    // The command gets SIGTERM for each of them: a shell that alone gets SIGINT waits for its program.
+    const context = {
+      cache,
+      caller: process.env,
+      stdout,
+      stderr,
+      report() {},
+      now: Date.now,
+      signal: stop.signal,
+    };
+    const release = onSignal((signal) =>
+      stop.abort(new AssayError('ASSAY_INTERRUPTED', `by ${signal}; nothing was written`)),
+    );
     try {
-      const observed = await observeAll(candidates, { root, folders, made: [] }, context);
+      const { drafts: observed, failed } = await observeAll(candidates, { root, folders, made: [] }, context);
+      printFailed(failed);
+      if (observed.length === 0) throw usage('no command ended well; nothing was written');
       const options = { root, hasSchema: existsSync(join(root, SCHEMA)), context };
       const drafts = await acceptedDrafts(observed, options);
       const why = await refusal(drafts, options);
       if (why !== undefined) throw usage(`no valid configuration follows from what was seen: ${why}`);
       const texts = draftTexts(drafts, options.hasSchema);
+      await yieldTo(stop.signal);
       for (const [file, text] of texts) writeFileSync(join(root, file), text, { flag: 'wx' });
       printReport([...texts.keys()], drafts);
       return 0;
     } finally {
+      release();
       await cache.close();
     }
   },
 };
+
+/** Lets a signal that came during a long computation be heard. */
+async function yieldTo(signal: AbortSignal | undefined): Promise<void> {
+  await setImmediate();
+  signal?.throwIfAborted();
+}
 
 function refuseExisting(root: string, folder: RelPath): void {
   const file = configFileOf(folder);
@@ -90,38 +117,75 @@ function printReport(files: readonly RelPath[], drafts: readonly DraftStep[]): v
   print(`next: assay run ${[...new Set(drafts.map(({ name }) => name))].join(' ')}`);
 }
 
+/** A command that failed shows too little to declare it. */
+interface FailedStep {
+  readonly id: string;
+  readonly exitCode: number;
+  /** It did not find a program. */
+  readonly lacksProgram: boolean;
+}
+
+interface Observations {
+  readonly drafts: readonly DraftStep[];
+  readonly failed: readonly FailedStep[];
+}
+
+function printFailed(failed: readonly FailedStep[]): void {
+  const print = (line: string) => new SyncStream(2).write(`assay: ${line}\n`);
+  const lacking = failed.filter(({ lacksProgram }) => lacksProgram).map(({ id }) => id);
+  if (lacking.length > 0)
+    print(
+      `left out ${lacking.join(', ')}: programs are missing. Install your dependencies first, then run it again`,
+    );
+  for (const { id, exitCode, lacksProgram } of failed)
+    if (!lacksProgram) print(`left out ${id}: it ended with ${exitCode}. Add it when it works`);
+}
+
 async function observeAll(
   candidates: readonly CandidateStep[],
   surroundings: ObservationContext,
   context: RunContext,
-): Promise<DraftStep[]> {
+): Promise<Observations> {
   const drafts: DraftStep[] = [];
+  const failed: FailedStep[] = [];
   for (const candidate of candidates) {
-    context.stderr.write(`assay: observing ${stepId(candidate.owner.name, candidate.name)}\n`);
+    const id = stepId(candidate.owner.name, candidate.name);
+    context.stderr.write(`assay: observing ${id}\n`);
     const made = drafts.flatMap((draft) => draft.observed.outputs);
-    drafts.push(await draftOf(candidate, { ...surroundings, made }, context));
+    const found = await draftOf(id, candidate, { ...surroundings, made }, context);
+    await yieldTo(context.signal);
+    if ('observed' in found) drafts.push(found);
+    else failed.push(found);
   }
-  return drafts;
+  return { drafts, failed };
 }
 
-/** A step whose program is missing cannot be observed, and is still proposed. */
 async function draftOf(
+  id: string,
   candidate: CandidateStep,
   surroundings: ObservationContext,
   context: RunContext,
-): Promise<DraftStep> {
+): Promise<DraftStep | FailedStep> {
   const { owner, name, command, isScript, env } = candidate;
   const draft = { owner, name, env, ...(!isScript && { command }) };
+  let lacksProgram = false;
+  const report: RunContext['report'] = ({ type }) => {
+    lacksProgram ||= type === 'program-missing';
+  };
   try {
-    const observed = await observeStep(stepOf(candidate), surroundings, context);
+    const observed = await observeStep(stepOf(candidate), surroundings, { ...context, report });
+    const { exitCode } = observed;
+    if (exitCode !== 0) return { id, exitCode, lacksProgram: lacksProgram || exitCode === NOT_FOUND };
     const remarks = isScript ? scriptRemarks(name, owner.scripts) : [];
     return remarks.reduce(withRemark, { ...draft, observed });
   } catch (error) {
     if (!(error instanceof AssayError && error.code === 'ASSAY_COMMAND_NOT_FOUND')) throw error;
-    const remark = `it could not be observed, so it runs each time: ${error.detail}`;
-    return withRemark({ ...draft, observed: NOTHING_SEEN, isPlain: true }, remark);
+    return { id, exitCode: NOT_FOUND, lacksProgram: true };
   }
 }
+
+/** The exit code of a shell that did not find a program. */
+const NOT_FOUND = 127;
 
 /** The step with only its command declared. */
 function stepOf({ owner, name, command, env }: CandidateStep): Step {

@@ -55,7 +55,7 @@ function overlap(a: string, b: string): boolean {
   return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 }
 
-/** Ignores steps that were not observed: their program is missing, which says nothing about the file. */
+/** Ignores steps without a declaration. */
 export function refusal(
   drafts: readonly DraftStep[],
   { root, hasSchema, context }: Acceptance,

@@ -28,13 +28,12 @@ const START_OVER = 'clean up, remove what init wrote, and run it again';
 const MOST_NAMES = 8;
 
 export function doubtsAbout(step: Step, { audit, outputs, hidden, variables }: Seen): string[] {
-  const { exitCode, gaps, findings } = audit;
+  const { gaps, findings } = audit;
   const seen = findings.flatMap(({ kind, path = '', detail = '' }) =>
     UNSURE[kind] === undefined ? [] : [`${UNSURE[kind]}: ${path || detail}`],
   );
   const outside = outputs.filter((path) => step.folder !== ROOT && !path.startsWith(`${step.folder}/`));
   const doubts: string[] = [];
-  if (exitCode !== 0) doubts.push(`it ended with ${exitCode}, so it may read and write more than was seen`);
   doubts.push(...gaps.map((gap) => `the trace is incomplete: ${gap}`));
   doubts.push(...outside.map((path) => `it writes outside its package: ${path}`));
   if (hidden.length > 0)

@@ -15,7 +15,7 @@ export interface DraftStep {
   readonly env: readonly string[];
   readonly observed: ObservedStep;
   /**
-   * Nothing is declared, so the step runs each time: a run would refuse what was seen, or nothing was seen.
+   * Nothing is declared, so the step runs each time: a run would refuse what was seen.
    */
   readonly isPlain?: boolean;
 }

@@ -16,6 +16,7 @@ import { variablesIn } from './variables.ts';
 
 /** All paths are relative to the root. */
 export interface ObservedStep {
+  readonly exitCode: number;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly tools: readonly string[];
@@ -26,15 +27,6 @@ export interface ObservedStep {
   /** Remarks for a person. */
   readonly unsure: readonly string[];
 }
-
-export const NOTHING_SEEN: ObservedStep = {
-  inputs: [],
-  outputs: [],
-  tools: [],
-  reads: [],
-  readsPackages: false,
-  unsure: [],
-};
 
 export interface ObservationContext {
   readonly root: string;
@@ -77,6 +69,7 @@ export async function observeStep(
     [...new Set(used)].map((path) => join(root, path)),
   );
   return {
+    exitCode: found.exitCode,
     inputs,
     reads: used,
     outputs,

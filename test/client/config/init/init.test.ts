@@ -1,9 +1,11 @@
 // `assay init` writes a configuration from observed runs: it runs, it hits, and uncertainties are reported.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { parseDocument } from '../../../../core/config/document.ts';
-import { Workshop } from '../../../rig/assay.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../../rig/assay.ts';
 import { runSteps } from '../../../rig/graph.ts';
 
 let shop: Workshop;
@@ -212,14 +214,13 @@ describe('init without scripts or a Makefile', () => {
     for (const [name, command] of Object.entries(commands)) expect(steps[name].command).toEqual(command);
   });
 
-  test('a tool that is not installed: writes its steps without caching', async () => {
+  test('a tool that is not installed: nothing is written, and one line says what to do', async () => {
     shop.write('go.mod', 'module x\n');
     // An empty PATH, because this machine may have Go.
     const PATH = shop.another('no-tools');
     const { stderr, code } = await shop.assay(['init', 'test'], { env: { PATH } });
-    expect(code, stderr).toBe(0);
-    expect(stderr).toContain('not sure of test: it could not be observed, so it runs each time');
-    expect(configured().test).toEqual({ command: ['go', 'test', './...'], inputs: [], cache: false });
+    expect([code, shop.has('assay.json')]).toEqual([2, false]);
+    expect(stderr).toContain('left out test: programs are missing. Install your dependencies first');
   });
 });
 
@@ -293,9 +294,40 @@ test('after init of packages that import each other, an audit finds nothing', as
 });
 
 test('init writes each uncertainty as a comment beside the step, and prints it', async () => {
-  shop.write('package.json', JSON.stringify({ scripts: { test: 'cat src/a.txt; exit 3' } }));
+  shop.write('package.json', JSON.stringify({ scripts: { build: 'cat src/a.txt' } }));
   const { stderr } = await shop.assay(['init']);
-  expect(stderr).toContain('not sure of test: it ended with 3');
-  expect(written()).toContain('// Not sure: it ended with 3');
+  expect(stderr).toContain('not sure of build: it wrote no output');
+  expect(written()).toContain('// Not sure: it wrote no output');
   expect(() => parseDocument({ file: 'assay.json', text: written() })).not.toThrow();
+});
+
+test('init leaves out what fails, with its reason, and tells of missing programs once', async () => {
+  const scripts = {
+    build: 'cat src/a.txt > a.out',
+    lint: 'nonesuch --lint',
+    test: 'cat a.out; exit 3',
+    typecheck: 'env nonesuch',
+  };
+  shop.write('package.json', JSON.stringify({ scripts }));
+  const { code, stderr } = await shop.assay(['init']);
+  expect([code, Object.keys(configured())], stderr).toEqual([0, ['build']]);
+  expect(stderr).toContain('left out typecheck, lint: programs are missing. Install your dependencies first');
+  expect(stderr).toContain('left out test: it ended with 3');
+  expect(stderr.match(/Install your dependencies/g)).toHaveLength(1);
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)('%s ends init at once, and nothing is written', async (signal) => {
+  const begun = join(shop.folder, 'begun');
+  const scripts = { build: `echo > ${begun}; sleep 1000`, test: 'echo > later' };
+  shop.write('package.json', JSON.stringify({ scripts }));
+  const child = spawn(FORMS[DEFAULT_FORM][0], [...FORMS[DEFAULT_FORM].slice(1), 'init'], {
+    cwd: shop.workspace,
+    env: { ...baseEnvironment(), ASSAY_STORE: shop.store },
+    stdio: 'ignore',
+  });
+  const ended = once(child, 'exit');
+  await vi.waitUntil(() => existsSync(begun), { timeout: 90_000 });
+  child.kill(signal);
+  const [code] = await ended;
+  expect([code, shop.has('assay.json'), shop.has('later')]).toEqual([130, false, false]);
 });

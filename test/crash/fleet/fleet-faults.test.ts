@@ -1,4 +1,4 @@
-// Two nodes on one PostgreSQL and one bucket, under faults from a seed: no wrong byte, nothing lost within a lease,
+// Three nodes on one PostgreSQL and one bucket, under faults from a seed: no wrong byte, nothing lost within a lease,
 // one first result for each key, and nothing left over at the end.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -12,6 +12,7 @@ import { OwnPostgres } from '../../rig/fleet/own-postgres.ts';
 import { Random } from '../../rig/random.ts';
 import { soak } from '../../rig/soak.ts';
 import { createDatabase, END_OTHERS, type TestDatabase } from '../../store/fleet/index-database.ts';
+import { evict, heldBy } from './eviction.ts';
 import { FleetNode } from './fleet-node.ts';
 import { type Event, violationsOf } from './history.ts';
 import { type Answer, type BlobSpec, bytesOf, ELECTION_IDLE_MS, type Operation } from './operations.ts';
@@ -23,9 +24,11 @@ const SEED_STEP = 7919;
 const SCHEDULES = soak(1000, 4);
 const LEASE_MS = 4000;
 const TICK_MS = LEASE_MS / STORE.leaseTicks;
+const CONDEMNED_TICKS = Math.ceil(STORE.condemnedMs / TICK_MS) + 2;
 
 let postgres: OwnPostgres;
 let database: TestDatabase;
+const fillers: BlobSpec[] = [];
 let nodes: FleetNode[];
 let fleet: Fleet;
 const events: Event[] = [];
@@ -34,7 +37,7 @@ beforeAll(async () => {
   postgres = await OwnPostgres.start();
   database = await createDatabase(LEASE_MS, postgres.url);
   let crashed = Promise.resolve();
-  nodes = await Promise.all([FleetNode.start(database.environment), FleetNode.start(database.environment)]);
+  nodes = await startThree();
   fleet = {
     nodes,
     leaseMs: LEASE_MS,
@@ -59,18 +62,20 @@ afterAll(async () => {
 it(`gives no answer that a correct fleet can’t give, in ${SCHEDULES} schedules from seed ${SEED}`, async () => {
   const answers: Counts = { hit: 0, done: 0 };
   const faults: Counts = {};
+  let evictions = 0;
   for (let schedule = 0; schedule < SCHEDULES; schedule++) {
     const seed = SEED + schedule * SEED_STEP;
-    const happened = await runSchedule(fleet, new Random(seed), schedule);
-    events.push(...happened.events);
-    expect(violationsOf(happened.events, LEASE_MS), `ASSAY_TEST_SEED=${seed}, first schedule`).toEqual([]);
+    const happened = await oneDatabase(new Random(seed), schedule);
+    expect(happened.violations, `ASSAY_TEST_SEED=${seed}, schedule ${schedule}`).toEqual([]);
+    if (happened.hasEvicted) evictions++;
     for (const fault of happened.faults) count(faults, fault);
     for (const { answer } of happened.events)
       count(answers, answer.kind === 'error' ? answer.code : answer.kind);
   }
-  console.log(`fleet-faults: ${JSON.stringify({ schedules: SCHEDULES, faults, answers })}`);
+  console.log(`fleet-faults: ${JSON.stringify({ schedules: SCHEDULES, evictions, faults, answers })}`);
   expect(answers.hit).toBeGreaterThan(0);
   expect(answers.done).toBeGreaterThan(0);
+  expect(evictions).toBeGreaterThan(0);
   keepFigures('fleet-faults', {
     schedules: SCHEDULES,
     faults: sumOf(faults),
@@ -78,9 +83,34 @@ it(`gives no answer that a correct fleet can’t give, in ${SCHEDULES} schedules
     'refused or cut off': sumOf(answers, /^(ASSAY_.*|killed)$/),
     'wrong answers': 0,
     'lost within a lease': 0,
+    'evictions within 5 % of their target': evictions,
     'first seed': SEED,
   });
 }, 10_800_000);
+
+interface Schedule {
+  readonly events: readonly Event[];
+  readonly faults: readonly string[];
+  readonly violations: readonly string[];
+  readonly hasEvicted: boolean;
+}
+
+async function oneDatabase(random: Random, number: number): Promise<Schedule> {
+  const happened = await runSchedule(fleet, random, number);
+  events.push(...happened.events);
+  const evicted = await evict(nodes, database, random, CONDEMNED_TICKS);
+  fillers.push(...evicted.fillers);
+  return {
+    events: happened.events,
+    faults: [...happened.faults, evicted.fault],
+    violations: [...violationsOf(happened.events, LEASE_MS), ...evicted.violations],
+    hasEvicted: evicted.hasEvicted,
+  };
+}
+
+function startThree(): Promise<FleetNode[]> {
+  return Promise.all([1, 2, 3].map(() => FleetNode.start(database.environment)));
+}
 
 it('has every object that the index names, and in the end no other', async () => {
   await Promise.all(nodes.map((node) => node.restart()));
@@ -90,11 +120,11 @@ it('has every object that the index names, and in the end no other', async () =>
   for (const ms of [STORE.abandonedUploadMs, STORE.idleObjectMs, STORE.condemnedMs, STORE.condemnedMs]) {
     await database.advance(Math.ceil(ms / TICK_MS) + 2);
     const answers = await Promise.all(nodes.map((node) => askUntilReached(node, { kind: 'maintain' })));
-    expect(answers.map(({ kind }) => kind)).toEqual(['done', 'done']);
+    expect(answers.map(({ kind }) => kind)).toEqual(nodes.map(() => 'outcome'));
   }
   expect(await database.query(UNPAIRED)).toEqual([{ count: '0' }]);
   const [figures] = await database.query('SELECT bucket::int, index::int FROM assay.figures');
-  expect([figures]).toEqual(await database.query(ROWS_HELD));
+  expect([figures]).toEqual([await heldBy(database)]);
   const named = await namesOf('SELECT unnest(objects)::text AS name FROM assay.content');
   const rows = await namesOf('SELECT name::text FROM assay.object');
   const [canary] = await namesOf('SELECT name::text FROM assay.canary');
@@ -116,13 +146,6 @@ const UNPAIRED = `
   SELECT count(*) FROM assay.presence p FULL JOIN assay.content k ON k.hash = p.hash AND k.generation = p.generation
   WHERE p.hash IS NULL OR k.hash IS NULL`;
 
-/** What the count must be: all rows, added up. */
-const ROWS_HELD = `
-  SELECT (SELECT coalesce(sum(l), 0) FROM assay.content k, unnest(k.lengths) AS l)::int AS bucket,
-    ((SELECT coalesce(sum(coalesce(octet_length(bytes), 0) + octet_length(checksums) + 500), 0) FROM assay.content)
-    + (SELECT coalesce(sum(octet_length(bytes) + 48 * cardinality(hashes) + 400), 0) FROM assay.result)
-    + (SELECT coalesce(sum(octet_length(label) + octet_length(namespace) + 200), 0) FROM assay.label))::int AS index`;
-
 async function namesOf(query: string): Promise<string[]> {
   return (await database.query(query)).map(({ name }) => String(name)).sort();
 }
@@ -130,7 +153,7 @@ async function namesOf(query: string): Promise<string[]> {
 /** Everything that the index has can be read, from either node. */
 async function expectRightBytes(): Promise<void> {
   const present = new Set(await namesOf("SELECT encode(hash, 'hex') AS name FROM assay.presence"));
-  const known = new Map<number, BlobSpec>();
+  const known = new Map<number, BlobSpec>(fillers.map((blob) => [blob.seed, blob]));
   for (const { operation } of events) if ('blob' in operation) known.set(operation.blob.seed, operation.blob);
   for (const blob of known.values()) {
     if (!present.delete(digestOf(bytesOf(blob)).hash)) continue;

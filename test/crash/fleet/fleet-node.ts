@@ -33,7 +33,7 @@ export class FleetNode {
   readonly #network: NodeNetwork | undefined;
   readonly #tier = mkdtempSync(join(tmpdir(), 'assay-test-tier-'));
   #clock: ClockError = '+0';
-  readonly #environment: FleetEnvironment;
+  #environment: FleetEnvironment;
   readonly #waiting = new Map<number, (answer: Answer) => void>();
   #process: ChildProcess | undefined;
   #questions = 0;
@@ -45,13 +45,19 @@ export class FleetNode {
     const address = network?.machineAddress ?? '127.0.0.1';
     const postgres = await TcpProxy.start(index.hostname, Number(index.port), address);
     const s3 = await S3Proxy.start(environment.AWS_ENDPOINT_URL, address);
-    index.host = `${address}:${postgres.port}`;
+    const node = new FleetNode(environment, s3, postgres, network);
+    await node.move(environment);
+    return node;
+  }
+
+  /** To another database of the same PostgreSQL, and to another prefix. */
+  async move(environment: FleetEnvironment): Promise<void> {
+    const index = new URL(environment.ASSAY_INDEX);
+    index.host = `${this.#network?.machineAddress ?? '127.0.0.1'}:${this.postgres.port}`;
     // The network of the node is this machine's own.
     index.searchParams.set('sslmode', 'disable');
-    const behind = { ...environment, ASSAY_INDEX: index.href, AWS_ENDPOINT_URL: s3.url };
-    const node = new FleetNode(behind, s3, postgres, network);
-    await node.restart();
-    return node;
+    this.#environment = { ...environment, ASSAY_INDEX: index.href, AWS_ENDPOINT_URL: this.s3.url };
+    await this.restart();
   }
 
   private constructor(

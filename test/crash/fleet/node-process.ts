@@ -15,15 +15,13 @@ import {
   type BlobSpec,
   bytesOf,
   ELECTION_IDLE_MS,
+  LIMITS,
   type Operation,
   type Question,
 } from './operations.ts';
 
 /** Waits end sooner than in a real node, because the faults of a schedule last about a second. */
 const IDLE_MS = 1500;
-/** So little that a few schedules fill them: the janitor evicts, and some writes are refused. */
-const MAX_BYTES = 6 * 1024 * 1024;
-const MAX_INDEX_BYTES = 48 * 1024;
 /** So little that it is full with the first large blobs, which are leased. */
 const TIER_BYTES = 3 * 1024 * 1024;
 /** A second question about a missing object comes while the bucket may still deny it. */
@@ -36,6 +34,13 @@ const objects = await openS3Objects(readS3Settings(ASSAY_BLOBS, process.env), {
   answerMs: IDLE_MS,
   storedMs: IDLE_MS,
 });
+// As if all objects were two days old: whatever looks like an orphan is deleted.
+const list = objects.list.bind(objects);
+objects.list = async (after) => {
+  const page = await list(after);
+  const old = page.objects.map((object) => ({ ...object, ageMs: object.ageMs + 2 * STORE.orphanMs }));
+  return { ...page, objects: old };
+};
 const tier = await openDiskStore({
   directory: ASSAY_TEST_TIER,
   maxSize: { bytes: TIER_BYTES },
@@ -47,8 +52,8 @@ const engine: FleetEngine = await openFleetEngine({
   tier: tier.blobs,
   lostAfterMs: LOST_AFTER_MS,
   onEvent: () => {},
-  maxBytes: MAX_BYTES,
-  maxIndexBytes: MAX_INDEX_BYTES,
+  maxBytes: LIMITS.bucket,
+  maxIndexBytes: LIMITS.index,
   electionIdleMs: ELECTION_IDLE_MS,
   answerMs: IDLE_MS,
 });
@@ -107,7 +112,7 @@ async function answerTo(operation: Operation): Promise<Answer> {
     }
     case 'maintain':
       await engine.janitor.run();
-      return { kind: 'done' };
+      return { kind: 'outcome', outcome: engine.election.isElected ? 'elected' : 'other' };
   }
 }
 

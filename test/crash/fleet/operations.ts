@@ -12,6 +12,9 @@ export function bytesOf({ seed, size }: BlobSpec): Buffer {
   return noise(seed, size);
 }
 
+/** Of each fleet, in the bucket and in PostgreSQL. A twentieth of either is more than the largest entry there. */
+export const LIMITS = { bucket: 24 * 1024 * 1024, index: 320 * 1024 };
+
 /** A janitor that is stopped or cut off for so long loses its office. */
 export const ELECTION_IDLE_MS = 2000;
 
@@ -26,7 +29,7 @@ export type Operation =
   /** A label for the result of a key. */
   | { readonly kind: 'put-label'; readonly label: string; readonly key: string }
   | { readonly kind: 'get-label'; readonly label: string }
-  /** Eviction and janitor. */
+  /** A round of the janitor. */
   | { readonly kind: 'maintain' };
 
 export type Answer =
@@ -35,7 +38,7 @@ export type Answer =
   | { readonly kind: 'hit'; readonly isRight: boolean }
   /** Positions in the question. */
   | { readonly kind: 'missing'; readonly absent: readonly number[] }
-  /** Of a result: `stored`, `unchanged` or `diverged`. Of a label: `stored` or `taken`. */
+  /** Of a result: `stored`, `unchanged` or `diverged`. Of a label: `stored` or `taken`. Of a round: `elected` or `other`. */
   | { readonly kind: 'outcome'; readonly outcome: string }
   /** The SHA-256 of a result. */
   | { readonly kind: 'result'; readonly body: string }

@@ -47,26 +47,14 @@ export interface Happened {
 }
 
 export async function runSchedule(fleet: Fleet, random: Random, number: number): Promise<Happened> {
-  const blobs = Array.from({ length: 4 }, (_, at) => ({
-    seed: number * 100 + at + 1,
-    size: random.pick(SIZES),
-  }));
+  const blobs = someBlobs(random, number);
   const events: Event[] = [];
   const lies = fleet.nodes.map(() => 0);
   // Each client and each fault has numbers of its own. So what they do depends on the seed alone, and not on who is first.
   const own = () => new Random(random.below(2 ** 31));
-  const clients = Array.from({ length: CLIENTS }, own).map(async (choice) => {
-    for (let done = 0; done < OPERATIONS; done++) {
-      const node = choice.below(fleet.nodes.length);
-      const operation = randomOperation(choice, blobs, number);
-      const liesBefore = lies[node];
-      const start = performance.now();
-      const answer = await fleet.nodes[node]?.ask(operation);
-      const end = performance.now();
-      if (answer?.kind === 'error') await sleep(ERROR_PAUSE_MS);
-      if (answer) events.push({ operation, answer, start, end, node, wasLiedTo: lies[node] !== liesBefore });
-    }
-  });
+  const clients = Array.from({ length: CLIENTS }, own).map((choice) =>
+    runClient(fleet.nodes, choice, blobs, number, events, lies),
+  );
   // One fault, and in half of the schedules a second one beside it.
   const injected = Array.from({ length: 1 + random.below(2) }, own).map((choice) =>
     injectFault(fleet, choice, lies),
@@ -74,6 +62,31 @@ export async function runSchedule(fleet: Fleet, random: Random, number: number):
   const [faults] = await Promise.all([Promise.all(injected), ...clients]);
   for (const node of fleet.nodes) node.heal();
   return { events, faults };
+}
+
+/** One client: its operations, one after the other, on any node. `lies`: how often S3 has lied to each node. */
+export async function runClient(
+  nodes: readonly FleetNode[],
+  random: Random,
+  blobs: readonly BlobSpec[],
+  number: number,
+  events: Event[],
+  lies: readonly number[] = [],
+): Promise<void> {
+  for (let done = 0; done < OPERATIONS; done++) {
+    const node = random.below(nodes.length);
+    const operation = randomOperation(random, blobs, number);
+    const liesBefore = lies[node];
+    const start = performance.now();
+    const answer = await nodes[node]?.ask(operation);
+    const end = performance.now();
+    if (answer?.kind === 'error') await sleep(ERROR_PAUSE_MS);
+    if (answer) events.push({ operation, answer, start, end, node, wasLiedTo: lies[node] !== liesBefore });
+  }
+}
+
+export function someBlobs(random: Random, number: number): BlobSpec[] {
+  return Array.from({ length: 4 }, (_, at) => ({ seed: number * 100 + at + 1, size: random.pick(SIZES) }));
 }
 
 function randomOperation(random: Random, blobs: readonly BlobSpec[], number: number): Operation {

@@ -17,6 +17,7 @@ import { FleetNode } from './fleet-node.ts';
 import { type Event, violationsOf } from './history.ts';
 import { type Answer, type BlobSpec, bytesOf, ELECTION_IDLE_MS, type Operation } from './operations.ts';
 import { type Fleet, runSchedule } from './schedule.ts';
+import { runBothSides } from './two-sides.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_117);
 /** From one schedule to the next. So ASSAY_TEST_SEED can also name the middle of a long run, which then goes on from there. */
@@ -28,6 +29,8 @@ const CONDEMNED_TICKS = Math.ceil(STORE.condemnedMs / TICK_MS) + 2;
 
 let postgres: OwnPostgres;
 let database: TestDatabase;
+/** Of the schedules with two databases. They start with the first of these schedules. */
+let sides: FleetNode[] = [];
 const fillers: BlobSpec[] = [];
 let nodes: FleetNode[];
 let fleet: Fleet;
@@ -54,7 +57,7 @@ beforeAll(async () => {
   };
 }, 120_000);
 afterAll(async () => {
-  await Promise.all(nodes.map((node) => node.stop()));
+  await Promise.all([...nodes, ...sides].map((node) => node.stop()));
   await database.close();
   await postgres.stop();
 });
@@ -65,7 +68,7 @@ it(`gives no answer that a correct fleet can’t give, in ${SCHEDULES} schedules
   let evictions = 0;
   for (let schedule = 0; schedule < SCHEDULES; schedule++) {
     const seed = SEED + schedule * SEED_STEP;
-    const happened = await oneDatabase(new Random(seed), schedule);
+    const happened = await runKind(seed, schedule);
     expect(happened.violations, `ASSAY_TEST_SEED=${seed}, schedule ${schedule}`).toEqual([]);
     if (happened.hasEvicted) evictions++;
     for (const fault of happened.faults) count(faults, fault);
@@ -106,6 +109,28 @@ async function oneDatabase(random: Random, number: number): Promise<Schedule> {
     violations: [...violationsOf(happened.events, LEASE_MS), ...evicted.violations],
     hasEvicted: evicted.hasEvicted,
   };
+}
+
+async function twoDatabases(random: Random, number: number): Promise<Schedule> {
+  if (sides.length === 0) sides = await startThree();
+  const happened = await runBothSides(
+    {
+      main: database,
+      environment: database.environment,
+      leaseMs: LEASE_MS,
+      condemnedTicks: CONDEMNED_TICKS,
+      nodes: sides,
+    },
+    random,
+    number,
+  );
+  return { ...happened, faults: [happened.fault], hasEvicted: false };
+}
+
+/** Each fourth seed has two databases. The seed decides, so that it can be run alone. */
+function runKind(seed: number, number: number): Promise<Schedule> {
+  const run = seed % 4 === 1 ? twoDatabases : oneDatabase;
+  return run(new Random(seed), number);
 }
 
 function startThree(): Promise<FleetNode[]> {

@@ -48,8 +48,12 @@ export interface TestDatabase {
 /** `index`: a PostgreSQL of the test's own, instead of the shared one. */
 export async function createDatabase(leaseMs?: number, index?: string): Promise<TestDatabase> {
   const shared = await freshFleet();
-  const url = index ?? shared.ASSAY_INDEX;
-  const environment = { ...shared, ASSAY_INDEX: url };
+  return openDatabase({ ...shared, ASSAY_INDEX: index ?? shared.ASSAY_INDEX }, leaseMs);
+}
+
+/** An empty database gets the tables. */
+export async function openDatabase(environment: FleetEnvironment, leaseMs?: number): Promise<TestDatabase> {
+  const url = environment.ASSAY_INDEX;
   await migrate(url, leaseMs);
   // One connection, and another one after PostgreSQL has crashed.
   const client = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 });

@@ -1,17 +1,19 @@
 // `assay init`: writes a first assay.json by running scripts, Makefile targets or usual commands under a
 // tracer.
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
+import { replaceFile } from '../config/edit.ts';
 import { acceptedDrafts, refusal, withRemark } from '../config/init/accepted-drafts.ts';
 import { type CandidateStep, candidateSteps } from '../config/init/candidates.ts';
 import { type DraftStep, draftTexts, SCHEMA } from '../config/init/draft.ts';
 import { type ObservationContext, observeStep } from '../config/init/observed-step.ts';
-import { readPackages } from '../config/packages.ts';
+import { type Package, readPackages } from '../config/packages.ts';
 import { configFileOf, resolveStep, type Step, scriptRemarks, stepId } from '../config/step.ts';
+import { workspaceWith } from '../config/workspace.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
@@ -38,13 +40,16 @@ export const initCommand: CommandModule = {
       'writes a comment beside the step. A command that fails is left out, with its reason. A signal ends init,',
       'and nothing is written.',
       '',
+      'Run again, it adds the steps that assay.json lacks, and keeps all others. It writes a step anew if you',
+      'name it.',
+      '',
       'WARNING: the commands really run. Do not name one that deploys.',
     ].join('\n'),
     flags,
     environment: { ASSAY_STORE: 'the local store’s folder' },
     exitCodes: {
       '0': 'written',
-      '2': 'an assay.json exists, there is no step to try, every command failed, or no tracer works; nothing was written',
+      '2': 'there is no step to try, every command failed, or no tracer works; nothing was written',
       '130': 'a signal ended it; nothing was written',
     },
     examples: ['assay init', 'assay init build test'],
@@ -53,9 +58,15 @@ export const initCommand: CommandModule = {
     const parsed = parseFlags(args, flags);
     const root = currentFolder();
     const packages = await readPackages(new StatRecorder(root));
-    for (const { folder } of packages) refuseExisting(root, folder);
-    const candidates = candidateSteps(root, packages, parsed.positionals);
+    const existing = existingTexts(root, packages);
+    const names = parsed.positionals;
+    const candidates = candidateSteps(root, packages, names).filter(
+      (step) => names.length > 0 || !isWritten(step, packages[0]),
+    );
+    if (candidates.length === 0)
+      throw usage('assay.json has all of these steps already; name those to write anew: assay init NAME');
     const folders = packages.map(({ folder }) => folder);
+    const made = await outputsOfOthers(root, candidates);
     const store = storeFolder(parsed.text('store'), process.env);
     const [stdout, stderr] = [new SyncStream(1), new SyncStream(2)];
     const cache = openCache({ storeFolder: store, workspace: root, now: Date.now, report() {} });
@@ -74,16 +85,16 @@ export const initCommand: CommandModule = {
       stop.abort(new AssayError('ASSAY_INTERRUPTED', `by ${signal}; nothing was written`)),
     );
     try {
-      const { drafts: observed, failed } = await observeAll(candidates, { root, folders, made: [] }, context);
+      const { drafts: observed, failed } = await observeAll(candidates, { root, folders, made }, context);
       printFailed(failed);
       if (observed.length === 0) throw usage('no command ended well; nothing was written');
-      const options = { root, hasSchema: existsSync(join(root, SCHEMA)), context };
+      const options = { root, hasSchema: existsSync(join(root, SCHEMA)), existing, context };
       const drafts = await acceptedDrafts(observed, options);
       const why = await refusal(drafts, options);
       if (why !== undefined) throw usage(`no valid configuration follows from what was seen: ${why}`);
-      const texts = draftTexts(drafts, options.hasSchema);
+      const texts = draftTexts(drafts, options.hasSchema, existing);
       await yieldTo(stop.signal);
-      for (const [file, text] of texts) writeFileSync(join(root, file), text, { flag: 'wx' });
+      for (const [file, text] of texts) writeConfig(join(root, file), existing.get(file), text);
       printReport([...texts.keys()], drafts);
       return 0;
     } finally {
@@ -99,9 +110,31 @@ async function yieldTo(signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
 }
 
-function refuseExisting(root: string, folder: RelPath): void {
-  const file = configFileOf(folder);
-  if (existsSync(join(root, file))) throw usage(`${file} exists already; remove or edit it`);
+function existingTexts(root: string, packages: readonly Package[]): Map<RelPath, string> {
+  const files = packages.map(({ folder }) => configFileOf(folder));
+  return new Map(
+    files
+      .filter((file) => existsSync(join(root, file)))
+      .map((file) => [file, readFileSync(join(root, file), 'utf8')]),
+  );
+}
+
+/** What init itself writes to `packageSteps` has no inputs; a person's declaration with inputs holds. */
+function isWritten({ owner, name }: CandidateStep, rootPackage: Package): boolean {
+  const shared = owner === rootPackage ? undefined : rootPackage.file.packageSteps.get(name);
+  return owner.file.steps.has(name) || shared?.fields.inputs !== undefined;
+}
+
+/** The outputs of the steps that stay as they are. */
+async function outputsOfOthers(root: string, candidates: readonly CandidateStep[]): Promise<RelPath[]> {
+  const redone = new Set(candidates.map(({ owner, name }) => stepId(owner.name, name)));
+  const { steps } = await workspaceWith(root, new Map());
+  return [...steps.values()].flatMap(({ id, outputs }) => (redone.has(id) ? [] : outputs));
+}
+
+function writeConfig(file: string, before: string | undefined, text: string): void {
+  if (before === undefined) writeFileSync(file, text, { flag: 'wx' });
+  else replaceFile(file, before, text);
 }
 
 function printReport(files: readonly RelPath[], drafts: readonly DraftStep[]): void {
@@ -151,7 +184,7 @@ async function observeAll(
   for (const candidate of candidates) {
     const id = stepId(candidate.owner.name, candidate.name);
     context.stderr.write(`assay: observing ${id}\n`);
-    const made = drafts.flatMap((draft) => draft.observed.outputs);
+    const made = [...surroundings.made, ...drafts.flatMap((draft) => draft.observed.outputs)];
     const found = await draftOf(id, candidate, { ...surroundings, made }, context);
     await yieldTo(context.signal);
     if ('observed' in found) drafts.push(found);

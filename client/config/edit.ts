@@ -101,7 +101,7 @@ function withAddition(
 }
 
 /** Keeps a file that was changed by another program meanwhile. */
-function replaceFile(file: string, before: string, after: string): void {
+export function replaceFile(file: string, before: string, after: string): void {
   if (readFileSync(file, 'utf8') !== before)
     throw new AssayError('ASSAY_CONFIG', `${file} changed while it was being edited`);
   const staged = `${file}.${process.pid}.tmp`;

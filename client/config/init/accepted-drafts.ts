@@ -4,11 +4,12 @@
 import { findRefusal } from '../../graph/trial.ts';
 import type { RunContext } from '../../run/context.ts';
 import { type Step, stepId } from '../step.ts';
-import { type DraftStep, draftTexts } from './draft.ts';
+import { type DraftStep, draftTexts, type ExistingTexts } from './draft.ts';
 
 export interface Acceptance {
   readonly root: string;
   readonly hasSchema: boolean;
+  readonly existing: ExistingTexts;
   readonly context: RunContext;
 }
 
@@ -55,14 +56,14 @@ function overlap(a: string, b: string): boolean {
   return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 }
 
-/** Ignores steps without a declaration. */
+/** Ignores steps without a declaration, and those of an existing file that were not observed. */
 export function refusal(
   drafts: readonly DraftStep[],
-  { root, hasSchema, context }: Acceptance,
+  { root, hasSchema, existing, context }: Acceptance,
 ): Promise<string | undefined> {
-  const plain = new Set(
-    drafts.flatMap(({ owner, name, isPlain }) => (isPlain ? [stepId(owner.name, name)] : [])),
+  const declared = new Set(
+    drafts.flatMap(({ owner, name, isPlain }) => (isPlain ? [] : [stepId(owner.name, name)])),
   );
-  const isAsked = ({ id }: Step) => !plain.has(id);
-  return findRefusal(root, draftTexts(drafts, hasSchema), context, isAsked);
+  const isAsked = ({ id }: Step) => declared.has(id);
+  return findRefusal(root, draftTexts(drafts, hasSchema, existing), context, isAsked);
 }

@@ -1,10 +1,12 @@
 // Writes the text of the first assay.json files: what was observed, with remarks where it is uncertain.
 // What holds for every package is written once, in the root's file.
+import { findNodeAtLocation, getNodeValue, parseTree } from 'jsonc-parser';
 import { parseRelPath, type RelPath, ROOT } from '../../../core/path.ts';
 import { mayBeFolder } from '../../inputs/pattern-reach.ts';
 import { toConfigPath } from '../edit.ts';
 import type { Package } from '../packages.ts';
 import { configFileOf } from '../step.ts';
+import { mergedText } from './merged-text.ts';
 import type { ObservedStep } from './observed-step.ts';
 
 export interface DraftStep {
@@ -25,14 +27,43 @@ export const SCHEMA = 'node_modules/assay/schema/assay.schema.json';
 
 type Fields = Record<string, unknown>;
 
-/** All files to write, by path. `all`: in the order of observation. */
-export function draftTexts(all: readonly DraftStep[], hasSchema: boolean): Map<RelPath, string> {
-  const shared = sharedSteps(all.filter(({ owner }) => owner.folder !== ROOT));
+/** The texts of the files that exist, by path. */
+export type ExistingTexts = ReadonlyMap<RelPath, string>;
+
+/**
+ * All files to write, by path. `all`: in the order of observation. What holds for all packages stays as the
+ * root's file has it, if that exists.
+ */
+export function draftTexts(
+  all: readonly DraftStep[],
+  hasSchema: boolean,
+  existing: ExistingTexts,
+): Map<RelPath, string> {
+  const rootText = existing.get(configFileOf(ROOT));
+  const shared =
+    rootText === undefined
+      ? sharedSteps(all.filter(({ owner }) => owner.folder !== ROOT))
+      : sharedIn(rootText);
   const texts = new Map<RelPath, string>();
   for (const folder of new Set([ROOT, ...all.map(({ owner }) => owner.folder)])) {
-    const steps = all
-      .filter(({ owner }) => owner.folder === folder)
-      .flatMap((step) => stepText(step, ownFields(step, all, shared)));
+    const own = all.filter(({ owner }) => owner.folder === folder);
+    const text = existing.get(configFileOf(folder));
+    if (text !== undefined) {
+      if (own.length > 0)
+        texts.set(
+          configFileOf(folder),
+          mergedText(
+            text,
+            own.map((step) => ({
+              name: step.name,
+              fields: ownFields(step, all, shared),
+              remarks: step.observed.unsure,
+            })),
+          ),
+        );
+      continue;
+    }
+    const steps = own.flatMap((step) => stepText(step, ownFields(step, all, shared)));
     const parts = [
       ...(hasSchema ? [`  "$schema": ${JSON.stringify(`${wayUp(folder)}${SCHEMA}`)}`] : []),
       ...(folder === ROOT && shared.size > 0 ? [`  "packageSteps": ${sharedText(shared)}`] : []),
@@ -41,6 +72,23 @@ export function draftTexts(all: readonly DraftStep[], hasSchema: boolean): Map<R
     if (steps.length > 0 || folder === ROOT) texts.set(configFileOf(folder), `{\n${parts.join(',\n')}\n}\n`);
   }
   return texts;
+}
+
+/** The `packageSteps` of the root's file. */
+function sharedIn(text: string): Map<string, Fields> {
+  const node = findNodeAtLocation(parseTree(text) ?? NO_NODE, ['packageSteps']);
+  const value: unknown = node ? getNodeValue(node) : {};
+  return new Map(
+    isFields(value)
+      ? Object.entries(value).flatMap(([name, one]) => (isFields(one) ? [[name, one]] : []))
+      : [],
+  );
+}
+
+const NO_NODE = { type: 'object', offset: 0, length: 0 } as const;
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function wayUp(folder: RelPath): string {

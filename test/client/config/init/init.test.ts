@@ -51,12 +51,9 @@ describe('init from scripts', () => {
     expect((await runSteps(shop, ['test'])).outcomes).toEqual({ build: 'hit-local', test: 'hit-local' });
   });
 
-  test('does not replace an existing file or invent a missing script', async () => {
+  test('does not invent a missing script', async () => {
     expect(await shop.assay(['init', 'biuld'])).toMatchObject({ code: 2 });
     expect(existsSync(join(shop.workspace, 'assay.json'))).toBe(false);
-    shop.write('assay.json', '{}');
-    expect((await shop.assay(['init'])).stderr).toContain('assay.json exists already');
-    expect(written()).toBe('{}');
   });
 });
 
@@ -130,15 +127,22 @@ describe('init in a workspace of packages', () => {
     expect(ends['new#build']).toMatchObject({ status: 'declared', published: true });
   });
 
-  test('runs and writes nothing if a package already has a file', async () => {
-    shop.write('packages/lib/assay.json', '{}');
+  test('keeps the file that a package has, and adds what failed at first', async () => {
+    const own = '{\n  // Mine.\n  "defaults": { "env": ["CI"] }\n}\n';
+    shop.write('packages/lib/assay.json', own);
+    const manifest = readFileSync(join(shop.workspace, 'packages/app/package.json'), 'utf8');
+    shop.write('packages/app/package.json', manifest.replace('grep -q lib app.out', 'exit 3'));
+    expect((await shop.assay(['init'])).code).toBe(0);
+    expect(readFileSync(join(shop.workspace, 'packages/lib/assay.json'), 'utf8')).toContain('// Mine.');
+    const root = written();
+    shop.write('packages/app/package.json', manifest);
     const { code, stderr } = await shop.assay(['init']);
-    expect({ code, stderr }).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('packages/lib/assay.json exists already'),
-    });
-    expect(existsSync(join(shop.workspace, 'assay.json'))).toBe(false);
-    expect(existsSync(join(shop.workspace, 'packages/lib/dist'))).toBe(false);
+    expect(code, stderr).toBe(0);
+    expect(written()).toBe(root);
+    expect(stderr).toContain('wrote packages/app/assay.json with test');
+    const all = (outcome: string) => ({ 'app#build': outcome, 'app#test': outcome, 'lib#build': outcome });
+    expect((await runSteps(shop, ['build', 'test'])).outcomes).toEqual(all('miss'));
+    expect((await runSteps(shop, ['build', 'test'])).outcomes).toEqual(all('hit-local'));
   });
 });
 
@@ -330,4 +334,49 @@ test.each(['SIGINT', 'SIGTERM'] as const)('%s ends init at once, and nothing is 
   child.kill(signal);
   const [code] = await ended;
   expect([code, shop.has('assay.json'), shop.has('later')]).toEqual([130, false, false]);
+});
+
+describe('init beside a file that exists', () => {
+  const BUILD = 'mkdir -p dist && tr a-z A-Z < src/a.txt > dist/a.txt';
+  const scripts = (test: string) =>
+    shop.write('package.json', JSON.stringify({ scripts: { build: BUILD, test } }));
+
+  test('adds the step that failed before, and keeps what a person wrote', async () => {
+    scripts('exit 3');
+    shop.write('.gitignore', 'dist\n');
+    await shop.assay(['init']);
+    shop.write(
+      'assay.json',
+      written().replace('"build": {', '// Mine.\n    "build": {\n      "env": ["CI"],'),
+    );
+    scripts('grep -q HI dist/a.txt');
+    const { code, stderr } = await shop.assay(['init']);
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain('wrote assay.json with test');
+    expect(written()).toContain('// Mine.');
+    expect(configured().build).toEqual({ env: ['CI'], inputs: ['src/**'], outputs: ['dist'] });
+    rmSync(join(shop.workspace, 'dist'), { recursive: true });
+    expect((await runSteps(shop, ['test'])).outcomes).toEqual({ build: 'miss', test: 'miss' });
+    const before = written();
+    expect(await shop.assay(['init'])).toMatchObject({ code: 2 });
+    expect(written()).toBe(before);
+  });
+
+  test('writes a named step anew, with its remarks, and no other', async () => {
+    scripts('cat src/b.txt');
+    shop.write('src/b.txt', 'b');
+    const faulty = '// Not sure: it ended with 127\n    "test": { "inputs": [] }';
+    shop.write('assay.json', `{\n  "steps": {\n    "build": { "inputs": [] },\n    ${faulty}\n  }\n}\n`);
+    const { code, stderr } = await shop.assay(['init', 'test']);
+    expect(code, stderr).toBe(0);
+    expect(configured()).toEqual({ build: { inputs: [] }, test: { inputs: ['src/**'] } });
+    expect(written()).not.toContain('127');
+  });
+
+  test('a file that is damaged stays as it is', async () => {
+    scripts('true');
+    shop.write('assay.json', '{ "steps": ');
+    expect(await shop.assay(['init', 'test'])).toMatchObject({ code: 2 });
+    expect(written()).toBe('{ "steps": ');
+  });
 });

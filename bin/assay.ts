@@ -120,6 +120,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     isServers: true,
     load: async () => (await import('../server/commands/token.ts')).tokenCommand,
   },
+  completion: {
+    summary: 'print a script that completes commands and flags in bash, zsh or fish',
+    load: async () => (await import('../core/cli/completion.ts')).completionCommand(COMMANDS),
+  },
 };
 
 /** As wide as "assay: ". */

@@ -80,7 +80,7 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
   },
   'first-step': (ran) => {
     expect(outcomes(ran)).toEqual(['miss', 'hit (local)', 'miss']);
-    expect(ran.stderr).toContain('NODE_ENV was added (production)');
+    expect(ran.stderr).toContain('the variable NODE_ENV was added');
     expect(ran.stderr).toContain('2 steps: 1 hit, 1 ran');
     expect(ran.stderr).toContain('2 steps: 2 hit');
     expect(ran.stderr).not.toContain('not declared');

@@ -338,7 +338,7 @@ function checkedEnd(
   const { commandMs } = execution;
   const isRefused = checked === 'different' && request.hermetic === 'strict';
   const ended = isRefused ? { exitCode: NOT_HERMETIC } : endOf(execution, request, sealed.status);
-  cache.addToHistory({ action, outcome, reason, exitCode: ended.exitCode || undefined, commandMs });
+  cache.addToHistory({ action, outcome, reason, checked, exitCode: ended.exitCode || undefined, commandMs });
   return {
     outcome,
     ...ended,

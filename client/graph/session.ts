@@ -77,7 +77,9 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace, samp
     const { promise, resolve } = Promise.withResolvers<void>();
     const release = onSignal(() => resolve());
     if (isInterrupted) resolve();
-    const hits = view.ends.flatMap(({ outcome, key = '' }) => (outcome === 'hit-local' ? [key] : []));
+    const hits = view.ends.flatMap(({ outcome, key = '', checked = 'same' }) =>
+      outcome === 'hit-local' && checked === 'same' ? [key] : [],
+    );
     return opened.finishUploads(began, emit, promise, hits).finally(release);
   };
   const isReported = !flags.given('no-report') && caller.ASSAY_REPORT !== '0';

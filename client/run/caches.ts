@@ -1,10 +1,12 @@
 // The caches of a run: the local store, the remote, the stat index, the scan memo, the tool memo and the
 // history.
 // Each opens on first use. If one is unusable, the run goes on without it.
+
 import { join } from 'node:path';
 import { digestOf, type Hash } from '../../core/digest.ts';
 import type { PathSet } from '../../core/path-set.ts';
 import type { Store } from '../../store/store.ts';
+import type { Checked } from '../check-hits/check-hit.ts';
 import { type FileDigests, fileDigests } from '../files/file-digest.ts';
 import { StatIndex } from '../files/stat-index.ts';
 import { type History, historyOf, type RunNote, stepOf } from '../history/history.ts';
@@ -56,7 +58,7 @@ export interface Cache {
     ran: { action: IdentifiedAction } & Pick<
       RunNote,
       'outcome' | 'reason' | 'against' | 'seen' | 'differences' | 'notKept' | 'exitCode' | 'commandMs'
-    >,
+    > & { readonly checked?: Checked },
   ): void;
   /** The path sets that the remote listed for an action without a hit. The publication takes them. */
   readonly listedSets: Map<Hash, readonly PathSet[]>;
@@ -123,9 +125,10 @@ export function openCache(options: CacheOptions): Cache {
     listedSets: new Map(),
     inputs,
     history,
-    addToHistory({ action: { request, key }, ...ran }) {
+    addToHistory({ action: { request, key }, checked = 'same', ...ran }) {
       const noted = { ...ran, at: options.now(), step: stepOf(request), key: key.hash };
-      if (ran.outcome === 'hit-local') hits.add(key.hash);
+      // A hit that a check contradicts is sent nowhere.
+      if (ran.outcome === 'hit-local' && checked === 'same') hits.add(key.hash);
       if (ran.outcome === 'miss') history.append(request, noted);
       else history.buffer(request, noted);
     },

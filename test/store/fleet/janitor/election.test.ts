@@ -81,6 +81,24 @@ describe('the office of the janitor', () => {
     await expect.poll(() => isElected(one).catch(() => undefined), { timeout: 20_000 }).toBe(false);
   });
 
+  test('is taken from a janitor that is stopped in the middle of a transaction (N2)', async () => {
+    const one = await fleet.node({ electionIdleMs: IDLE_MS });
+    const two = await fleet.node({ electionIdleMs: IDLE_MS });
+    const mandate = await one.engine.election.mandate();
+    const { promise: awake, resolve } = Promise.withResolvers<void>();
+    // Its own beats wait behind the transaction, as if the process were stopped.
+    const counted = mandate?.transaction(async (queries) => {
+      await queries.query({ name: 'any', text: 'SELECT 1' });
+      await awake;
+      await queries.query({ name: 'any', text: 'SELECT 1' });
+    });
+    await expect
+      .poll(() => isElected(two), { timeout: 20_000 })
+      .toBe(true)
+      .finally(resolve);
+    await expect(counted).rejects.toThrow();
+  });
+
   test('is kept by a janitor that has nothing to do for long', async () => {
     const [one, two] = [
       await fleet.node({ electionIdleMs: IDLE_MS }),

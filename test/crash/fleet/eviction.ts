@@ -24,7 +24,8 @@ const CONDEMNED_LEASES = 4;
 
 /** What the count must be: all rows, added up. */
 const HELD = `
-  SELECT (SELECT coalesce(sum(l), 0) FROM assay.content k, unnest(k.lengths) AS l)::int AS bucket,
+  SELECT ((SELECT coalesce(sum(l), 0) FROM assay.content k, unnest(k.lengths) AS l)
+    + (SELECT coalesce(sum(committed), 0) FROM assay.upload))::int AS bucket,
     ((SELECT coalesce(sum(coalesce(octet_length(bytes), 0) + octet_length(checksums) + 500), 0) FROM assay.content)
     + (SELECT coalesce(sum(octet_length(bytes) + 48 * cardinality(hashes) + 400), 0) FROM assay.result)
     + (SELECT coalesce(sum(octet_length(label) + octet_length(namespace) + 200), 0) FROM assay.label))::int AS index`;

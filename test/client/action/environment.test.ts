@@ -156,7 +156,7 @@ test('a declared secret causes a warning, and explain never prints its value', a
   const first = await shop.run(['--env', 'NPM_TOKEN', '--', 'true'], { env: { NPM_TOKEN: 'hush-1' } });
   expect(first.summary.warnings.join()).toContain('NPM_TOKEN looks like a secret');
   const second = await shop.run(['--env', 'NPM_TOKEN', '--', 'true'], { env: { NPM_TOKEN: 'hush-2' } });
-  expect(second.summary.reason).toBe('NPM_TOKEN changed');
+  expect(second.summary.reason).toBe('the variable NPM_TOKEN changed');
   const explained = await shop.assay(['explain']);
   expect(first.stderr + second.stderr + explained.stdout).not.toMatch(/hush/);
 });

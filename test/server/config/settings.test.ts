@@ -203,5 +203,6 @@ test('no setting of the file gives all rights by a short name', () => {
   const { given } = parseConfig('s.json', '{"anonymous": {"namespace": "a", "rights": "read-write"}}');
   expect(given.anonymous?.rights.has('admin')).toBe(false);
   expect(given.anonymous?.rights.has('server:stats')).toBe(false);
-  expect(given.anonymous?.rights.size).toBe(ALL_RIGHTS.size - 2);
+  expect(given.anonymous?.rights.has('overview')).toBe(false);
+  expect(given.anonymous?.rights.size).toBe(ALL_RIGHTS.size - 3);
 });

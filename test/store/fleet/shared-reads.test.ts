@@ -159,6 +159,7 @@ describe('the tier', () => {
       { backlogBytes: STORE.chunkBytes, stallMs: 20 },
     ]) {
       await database.clear();
+      objects = new MemoryObjects();
       engine = await openFleetEngine({
         index: database.url,
         objects,

@@ -36,7 +36,13 @@ async function node(objects: MemoryObjects): Promise<Node> {
     limits: { activityFlushMs: 500 },
     space: { used: () => 1000, limit: 10_000 },
     store: async (onEvent) => {
-      const engine = await openFleetEngine({ index: database.url, objects, onEvent, maxBytes: 1, memoMs: 0 });
+      const engine = await openFleetEngine({
+        index: database.url,
+        objects,
+        onEvent,
+        maxBytes: 1_500,
+        memoMs: 0,
+      });
       engines.push(engine);
       return addLayers(engine, onEvent);
     },

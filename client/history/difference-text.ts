@@ -42,9 +42,11 @@ export function differenceLines(
   return lines;
 }
 
-/** Without values, but with the states of facts. */
+/** Without values. A report has only the kinds of a fact's states. */
 export function describeBare(difference: Difference): string {
-  return difference.kind === 'fact' ? describe(difference) : sentenceOf(difference);
+  if (difference.kind !== 'fact') return sentenceOf(difference);
+  const { name, before, after } = difference;
+  return before === after ? `${name}: ${after} changed` : describe(difference);
 }
 
 export function describe(difference: Difference): string {

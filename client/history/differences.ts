@@ -36,7 +36,7 @@ export async function differencesOf(
   return entry.against === undefined ? [] : differences(entry.against, entry.key, blobs);
 }
 
-/** For reports and events: names and states of facts, and no value. */
+/** For reports and events: the names of facts and the kinds of their states. A digest may tell of private content. */
 export function reportedDifferences(found: readonly Difference[]): ReportedDifference[] {
   return found.slice(0, RUN_REPORT.maxDifferences).map((difference) => {
     const { kind, name = '' } = missCauseOf(difference);
@@ -44,7 +44,7 @@ export function reportedDifferences(found: readonly Difference[]): ReportedDiffe
     const short = { kind, name: name.slice(0, RUN_REPORT.maxName), change };
     if (difference.kind !== 'fact') return short;
     const { group, before, after } = difference;
-    return { ...short, group, before: shortState(before), after: shortState(after) };
+    return { ...short, group, before: kindOfState(before), after: kindOfState(after) };
   });
 }
 
@@ -75,6 +75,7 @@ function changeOf({ before, after }: { before?: unknown; after?: unknown }): Rep
   return before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
 }
 
-function shortState(state: string): string {
-  return state.slice(0, RUN_REPORT.maxState);
+/** "file", "absent". The digest, the target or the number follows it. */
+function kindOfState(state: string): string {
+  return state.replace(/ .*$/s, '').slice(0, RUN_REPORT.maxState);
 }

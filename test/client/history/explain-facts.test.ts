@@ -87,7 +87,7 @@ test('the facts and the inputs of a fresh machine name the namespace and the run
   const told = await explained(['--run', id], { ASSAY_STORE: join(shop.folder, 'none') }, anywhere);
   expect(told.stdout).toContain(`run      ${id} of `);
   expect(told.stdout).toContain('step     read\n');
-  expect(told.stdout).toMatch(/files that the command read:\n {4}\S*beside\/f\d+: file [0-9a-f]{12} -> file/);
+  expect(told.stdout).toMatch(/files that the command read:\n {4}\S*beside\/f\d+: file changed\n/);
   expect(told.stdout).toContain('more: --all lists them');
   const all = await explained(['--run', id, '--all', 'read'], {}, anywhere);
   expect(all.stdout).toContain('paths that it did not find:');

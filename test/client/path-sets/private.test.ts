@@ -1,7 +1,7 @@
 // Which results stay on this machine because their command read something private, and what of them reaches a
 // server: nothing. HOME decides what the caller's home is.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
@@ -177,6 +177,20 @@ describe('stays on this machine', () => {
       shared: false,
     });
     expect(await isAtServer(ran, SECRET)).toEqual({ action: false, digest: false });
+  });
+
+  test('no report of a miss tells what a file was that changed or is gone', async () => {
+    const file = put(join(home, 'x'), SECRET);
+    const script = `cat ${file} > out; echo 1 >> out`;
+    const first = await run(script, { store: 'one' });
+    put(file, 'second');
+    const changed = await run(script, { store: 'one' });
+    expect(changed.summary.reason).toContain('x changed');
+    rmSync(file);
+    const gone = await run(script, { store: 'one' });
+    expect(gone.summary.reason).toContain('x is gone');
+    for (const content of [SECRET, 'second'])
+      expect(await isAtServer(first, content)).toMatchObject({ digest: false });
   });
 
   test('settings of a home that is the workspace, or lies in it', async () => {

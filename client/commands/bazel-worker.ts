@@ -141,10 +141,10 @@ async function obeyingSignals<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-function sentence({ summary, uncached }: WorkResult): string {
+function sentence({ summary, notPublished, uncached }: WorkResult): string {
   if (!summary) return `uncached: ${uncached}`;
-  const { outcome, key, reason, published } = summary;
-  const kept = outcome === 'miss' && !published ? ', not stored' : '';
+  const { outcome, key, reason } = summary;
+  const kept = notPublished === undefined ? '' : `, not stored: ${notPublished}`;
   return `${outcome} ${key.slice(0, 12)}: ${reason}${kept}`;
 }
 

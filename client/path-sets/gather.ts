@@ -63,7 +63,7 @@ export function gatherPathSet(
 ): PathSet {
   for (const path of unkeyed) throw changed(path, 'appeared');
   checkOpenedInputs(openedInputs, action);
-  checkFolders(impliedFolders);
+  checkFolders(impliedFolders, folders.madeAtMs);
   const gathering = new Gathering(action, written, folders, states);
   for (const entry of readSet) gathering.add(entry);
   if (findings.some(({ kind }) => kind === 'write')) gathering.addLeft();
@@ -98,10 +98,14 @@ function checkOpenedInputs(
   }
 }
 
-function checkFolders(seen: Verdict['impliedFolders']): void {
+/** Bazel lays out a folder of inputs as a link. A look at the link itself tells the link's inode. */
+function checkFolders(seen: Verdict['impliedFolders'], startedAtMs: number): void {
   for (const [path, stamp] of seen) {
-    const stats = statsAt(path);
-    if (!stats || !isFolderOf(stats, stamp)) throw changed(path, 'was moved or replaced');
+    const stats = statsAt(stamp.at ?? path);
+    const isSame = stats?.isSymbolicLink()
+      ? isStampOf(stats, stamp) && wasUntouched(stats, startedAtMs)
+      : isFolderOf(stats, stamp);
+    if (!isSame) throw changed(path, 'was moved or replaced');
   }
 }
 
@@ -354,12 +358,13 @@ class Gathering {
 
   /** Neither the file that is there now, nor another one that stood in its place for a while, was changed. */
   #checkUntouched({ path, stamps }: Pick<ReadSetEntry, 'path' | 'stamps'>, stats: Stats): void {
-    const isSame = stamps.every((stamp) => isStampOf(stats, stamp));
+    const isSame = stamps.every((stamp) => isStampOf(statsFor(stamp, stats), stamp));
     if (!isSame || !wasUntouched(stats, this.#folders.madeAtMs)) throw changed(path, 'changed');
   }
 
   #checkFolder({ path, stamps }: Pick<ReadSetEntry, 'path' | 'stamps'>, stats: Stats): void {
-    if (!stamps.every((stamp) => isFolderOf(stats, stamp))) throw changed(path, 'was moved or replaced');
+    if (!stamps.every((stamp) => isFolderOf(statsFor(stamp, stats), stamp)))
+      throw changed(path, 'was moved or replaced');
   }
 
   /** Without names that it removed again: such a name is often another one in every run. */
@@ -410,17 +415,23 @@ function isMissing({ state, left }: Pick<ObservedPath, 'state' | 'left'>): boole
   return state === ABSENT && left === '';
 }
 
+/** `stats`: of the path by which the access names the file. */
+function statsFor({ at }: FileStamp, stats: Stats): Stats | undefined {
+  return at === undefined ? stats : statsAt(at);
+}
+
 /** The tracer tells microseconds, Node's stats a double in milliseconds. */
 function isStampOf(
-  { ino, ctimeMs }: Pick<Stats, 'ino' | 'ctimeMs'>,
-  { inode, changedAtMs = ctimeMs, folder }: FileStamp,
+  stats: Pick<Stats, 'ino' | 'ctimeMs'> | undefined,
+  { inode, changedAtMs = stats?.ctimeMs, folder }: FileStamp,
 ): boolean {
-  return !folder && ino === inode && Math.abs(ctimeMs - changedAtMs) < 0.002;
+  if (!stats || changedAtMs === undefined || folder) return false;
+  return stats.ino === inode && Math.abs(stats.ctimeMs - changedAtMs) < 0.002;
 }
 
 /** A folder's ctime changes with its names, so its inode tells which one it is. */
-function isFolderOf(stats: Stats, { inode, folder }: FileStamp): boolean {
-  return stats.isDirectory() && folder === true && stats.ino === inode;
+function isFolderOf(stats: Stats | undefined, { inode, folder }: FileStamp): boolean {
+  return stats?.isDirectory() === true && folder === true && stats.ino === inode;
 }
 
 /** The names of these paths by their folders, sorted. */

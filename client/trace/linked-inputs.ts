@@ -2,7 +2,7 @@
 // The key has the content of these files. Everything else that the command reached through links keeps its
 // real path and is judged as undeclared.
 import { type AbsPath, absPath, inside } from '../../hermeticity/system/absolute-path.ts';
-import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
+import type { Access, PathAccess, TraceReport } from '../../hermeticity/trace/access.ts';
 import type { InputLinks } from '../inputs/input-links.ts';
 
 export function withoutInputLinks(
@@ -14,6 +14,13 @@ export function withoutInputLinks(
   const named = (real: AbsPath): AbsPath => {
     const path = paths.get(real);
     return path === undefined ? real : inside(root, path);
+  };
+  /* Its stamp is still that of the real path. */
+  const renamed = (access: PathAccess): PathAccess => {
+    const path = named(access.path);
+    if (path === access.path) return access;
+    const { stamp } = access;
+    return { ...access, path, ...(stamp && { stamp: { ...stamp, at: access.path } }) };
   };
   const accesses = report.accesses.flatMap((access): readonly Access[] => {
     switch (access.kind) {
@@ -30,8 +37,10 @@ export function withoutInputLinks(
       case 'rename':
       case 'hardlink':
         return [{ ...access, path: named(access.path), to: named(access.to) }];
-      default:
+      case 'symlink':
         return [{ ...access, path: named(access.path) }];
+      default:
+        return [renamed(access)];
     }
   });
   return { ...report, accesses };

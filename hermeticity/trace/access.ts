@@ -32,6 +32,8 @@ export interface FileStamp {
   /** The ctime of a file that was opened. */
   readonly changedAtMs?: number;
   readonly folder?: true;
+  /** Where it was found, if the access names the file by another path. */
+  readonly at?: AbsPath;
 }
 
 /** How a program's file gives its process other rights than those of its caller. */

@@ -41,6 +41,8 @@ export interface WorkResult {
   /** The tool's output, both streams, in order. */
   readonly output: Buffer;
   readonly summary?: RunSummary;
+  /** Why the local store does not have the result, if so. */
+  readonly notPublished?: string | undefined;
   /** Why the request was neither looked up nor published, if so. */
   readonly uncached?: string;
 }
@@ -53,13 +55,18 @@ export async function work(
 ): Promise<WorkResult> {
   worker.cache.tools.forget(); // a worker lives for hours, and tools may change
   const output = new OutputBuffer();
-  const context = { ...worker, stdout: output, stderr: output, signal };
+  let notPublished: string | undefined;
+  const report: Report = (event) => {
+    if (event.type === 'not-published') notPublished = event.why;
+    else worker.report(event);
+  };
+  const context = { ...worker, report, stdout: output, stderr: output, signal };
   const request = requestOf(sent, worker);
   const source = sourceOf(inputs, request, worker);
   if (typeof source !== 'string') {
     const cache = { ...worker.cache, inputs: guardingOutputs(source, request) };
     const summary = await run(request, { ...context, cache });
-    return { exitCode: summary.exitCode, output: output.bytes(), summary };
+    return { exitCode: summary.exitCode, output: output.bytes(), summary, notPublished };
   }
   const nothing = bazelInputs(NO_INPUTS, worker.workspace, worker.cache.digests);
   const unwatched = { ...request, hermetic: 'off' } as const;

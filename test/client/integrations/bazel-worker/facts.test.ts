@@ -1,6 +1,15 @@
 // What the tool of `assay bazel-worker` reads beyond the inputs that Bazel sent: a hit only while it is the
 // same.
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -79,13 +88,18 @@ class Place {
   /** What the tool made, after a request as Bazel sends it. */
   async build(): Promise<string> {
     const { bazel } = this;
+    await this.prepare();
+    const { exitCode, output } = await bazel.request(ARGS, this.sent);
+    expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
+    return this.made();
+  }
+
+  /** Lays out the inputs, and a folder without outputs. */
+  async prepare(): Promise<void> {
     this.layOut();
     rmSync(join(this.root, 'bazel-out'), { recursive: true, force: true });
     mkdirSync(join(this.root, 'bazel-out'));
     await settled(join(this.root, 'bazel-out'));
-    const { exitCode, output } = await bazel.request(ARGS, this.sent);
-    expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
-    return this.made();
   }
 
   made(): string {
@@ -250,6 +264,27 @@ test('an input that the tool changes through a link is not kept', async () => {
   const place = new Place('one', 'execroot', ['cat words/in.txt > "$out"', 'echo more >> words/in.txt']);
   expect(await place.build()).toBe('in\n');
   expect(place.bazel.log).toContain('not stored');
+});
+
+test('a result is not kept if a link to a folder of inputs led elsewhere for a while', async () => {
+  const place = new Place('one', 'execroot', [
+    `echo "$TMPDIR" >told; while [ ! -e "$TMPDIR/go" ]; do sleep 0.05; done`,
+    'test -L words && cat words/in.txt > "$out"; readlink words >>"$out"',
+  ]);
+  const { bazel, root } = place;
+  const [link, kept, told] = [join(root, 'words'), join(root, 'kept'), join(root, 'told')];
+  await place.prepare();
+  bazel.write(encodeRequest(ARGS, place.sent, { id: 1 }));
+  await vi.waitUntil(() => existsSync(told) && readFileSync(told, 'utf8').endsWith('\n'), {
+    timeout: 90_000,
+  });
+  renameSync(link, kept);
+  symlinkSync(join(place.tree, 'tools'), link);
+  rmSync(link);
+  renameSync(kept, link);
+  writeFileSync(join(readFileSync(told, 'utf8').trim(), 'go'), '');
+  expect(await bazel.response()).toMatchObject({ exitCode: 0 });
+  expect(bazel.log).toMatch(/not stored: \S*words was moved or replaced while it ran/);
 });
 
 test('a tool that uses the network is not kept', async () => {

@@ -52,13 +52,14 @@ async function sendChunks(
   }
 }
 
-/** The Range header of the request, unless If-Range names another entity tag. */
+/** The range that the header asks for, unless If-Range names another entity tag. */
 export function requestedRange(
   exchange: Exchange,
+  header: string,
   size: number,
   entityTag: string,
 ): ByteRange | 'unsatisfiable' | undefined {
-  const { range: header, 'if-range': condition } = exchange.request.headers;
+  const { 'if-range': condition } = exchange.request.headers;
   const isHonoured = exchange.method === 'GET' && (condition === undefined || condition === entityTag);
   return isHonoured ? parseRange(header, size) : undefined;
 }

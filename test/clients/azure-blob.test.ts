@@ -23,6 +23,18 @@ test.each(Object.entries(SIZES))(
   },
 );
 
+test('the SDK gets the id of each request, and the bytes from the offset that it names', {
+  timeout: MINUTES,
+}, async () => {
+  const shop = workshop();
+  const url = await servedFrom(shop);
+  const bytes = randomBytes(3_000_000);
+  const received = join(shop.workspace, 'received');
+  await blob(shop, url, 'put', shop.write('sent', bytes), TOKEN, 'name', '0');
+  await blob(shop, url, 'get', received, TOKEN, 'name', '1000000');
+  expect(readFileSync(received).equals(bytes.subarray(1_000_000))).toBe(true);
+});
+
 test('a server that keeps nothing downloads nothing', { timeout: MINUTES }, async () => {
   const shop = workshop();
   const url = await forgetfulServer();
@@ -61,9 +73,10 @@ function blob(
   file: string,
   token = TOKEN,
   name = 'da39a3ee5e6b4b0d',
+  ...offset: readonly string[]
 ): Promise<string> {
   const connection = `BlobEndpoint=${url}/azure;SharedAccessSignature=sig=${token}`;
   const script = join(import.meta.dirname, 'azure-blob.ts');
-  const command = [process.execPath, script, verb, connection, 'team', name, file];
+  const command = [process.execPath, script, verb, connection, 'team', name, file, ...offset];
   return run(command, { cwd: workspace, home: folder });
 }

@@ -2,6 +2,7 @@
 import { parseHash } from '../../../core/digest.ts';
 import { all } from '../../access/rights.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import { answerHeaders, rangeHeader } from '../azure/headers.ts';
 import { methodNotAllowed } from '../shared/adapter.ts';
 import { answerBlob } from '../shared/blob-answer.ts';
 
@@ -10,5 +11,6 @@ export async function sendDownload(exchange: Exchange, subject: string): Promise
   exchange.require(all('blobs:read'));
   const hash = parseHash(subject.slice('download/'.length));
   const blob = await exchange.store.blobs.get(hash);
-  return blob ? answerBlob(exchange, hash, blob, []) : exchange.answerMiss();
+  if (!blob) return exchange.answerMiss();
+  return answerBlob(exchange, hash, blob, answerHeaders(), rangeHeader(exchange.request));
 }

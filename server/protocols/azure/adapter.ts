@@ -11,6 +11,7 @@ import { type Adapter, badKey, methodNotAllowed } from '../shared/adapter.ts';
 import { artifactAddress } from '../shared/artifact.ts';
 import { GET_ARTIFACT, PUT_ARTIFACT, sendArtifact } from '../shared/artifact-exchange.ts';
 import { XML_ERRORS } from '../shared/xml-error.ts';
+import { answerHeaders, rangeHeader } from './headers.ts';
 import { receiveUpload } from './upload.ts';
 
 const ADDRESS = /^(?<container>[0-9A-Za-z_.-]+)\/(?<blob>[\x21-\x7e]{1,1024})$/;
@@ -29,7 +30,11 @@ export const azure: Adapter = {
       case 'GET':
       case 'HEAD':
         refuseOtherOperations(query);
-        return sendArtifact(exchange, address, { protocol: 'azure' });
+        return sendArtifact(exchange, address, {
+          protocol: 'azure',
+          describe: answerHeaders,
+          range: rangeHeader(exchange.request),
+        });
       case 'PUT':
         return receiveUpload(exchange, { address, uploadId: `${address.namespace}/${blob}`, query });
       default:

@@ -10,6 +10,7 @@ import { findOwnArtifact } from '../shared/artifact.ts';
 import { checkArtifactPut, receiveArtifact, storeArtifact } from '../shared/artifact-exchange.ts';
 import { assembled, assembledSize, assemblies } from '../shared/assembly.ts';
 import { blocksIn } from './block-list.ts';
+import { answerHeaders } from './headers.ts';
 
 export interface BlobUpload {
   readonly address: ResultAddress;
@@ -32,7 +33,7 @@ export async function receiveUpload(exchange: Exchange, upload: BlobUpload): Pro
     default:
       throw unsupported('comp must be block or blocklist');
   }
-  exchange.answer(201, ['x-ms-request-server-encrypted', 'false'], Buffer.alloc(0));
+  exchange.answer(201, [...answerHeaders(), 'x-ms-request-server-encrypted', 'false'], Buffer.alloc(0));
 }
 
 async function receiveAll(exchange: Exchange, { address }: BlobUpload): Promise<void> {

@@ -20,6 +20,8 @@ export interface SendOptions {
    * Read and verify the whole blob before sending: for clients that fail the build when a body breaks off.
    */
   readonly verifyFirst?: boolean;
+  /** The range of a protocol with a header of its own. */
+  readonly range?: string | undefined;
 }
 
 const REVALIDATE = ['cache-control', 'no-cache'];
@@ -40,7 +42,7 @@ export async function sendArtifact(
   if (!blob) return exchange.answerMiss();
   if (how.verifyFirst && exchange.method === 'GET') await verifyWhole(exchange, blob);
   const described = how.describe?.(artifact.attributes) ?? [];
-  return answerBlob(exchange, artifact.digest.hash, blob, [...REVALIDATE, ...described]);
+  return answerBlob(exchange, artifact.digest.hash, blob, [...REVALIDATE, ...described], how.range);
 }
 
 /**

@@ -12,15 +12,22 @@ export const NOSNIFF = ['x-content-type-options', 'nosniff'];
 export const BYTES = ['content-type', 'application/octet-stream', ...NOSNIFF];
 const DESCRIPTION = [...BYTES, 'accept-ranges', 'bytes', 'etag'];
 
-/** `more`: headers besides the content type and the entity tag. */
-export function answerBlob(exchange: Exchange, hash: Hash, blob: Blob, more: Headers): Promise<void> | void {
+/** `more`: headers besides the content type and the entity tag. `rangeHeader`: of a protocol with its own. */
+export function answerBlob(
+  exchange: Exchange,
+  hash: Hash,
+  blob: Blob,
+  more: Headers,
+  rangeHeader: string | undefined = exchange.request.headers.range,
+): Promise<void> | void {
   const { headers: asked } = exchange.request;
   const entityTag = `"${hash}"`;
   const headers = [...DESCRIPTION, entityTag, ...more];
   const outcome = evaluateConditions(asked, entityTag);
   if (outcome === 'failed') throw preconditionFailed();
   if (outcome === 'known') return exchange.answerUnchanged(headers);
-  const range = asked.range === undefined ? undefined : requestedRange(exchange, blob.size, entityTag);
+  const range =
+    rangeHeader === undefined ? undefined : requestedRange(exchange, rangeHeader, blob.size, entityTag);
   if (range === 'unsatisfiable')
     return exchange.answerError(beyond(blob.size), ['content-range', `bytes */${blob.size}`]);
   return sendBlob(exchange, blob, headers, range);

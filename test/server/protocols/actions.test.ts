@@ -225,6 +225,53 @@ describe('a cache entry', () => {
   });
 });
 
+describe('BuildKit’s client of the cache', () => {
+  const REQUEST_ID = { 'x-ms-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/) };
+
+  test('finds the id of the request in the answer to every upload and download, or it crashes dockerd', async () => {
+    const server = await testServer();
+    const url = await uploadUrl(server, 'one');
+    const whole = await ask(url, 'PUT', { headers: BLOB, body: Buffer.from('four') });
+    const block = await ask(`${url}&blockid=YQ%3D%3D&comp=block`, 'PUT', { body: Buffer.from('four') });
+    const body = Buffer.from('<BlockList><Latest>YQ==</Latest></BlockList>');
+    const list = await ask(`${url}&comp=blocklist`, 'PUT', { body });
+    await finalize(server, 'one', 4);
+    const { signed_download_url: from } = json(
+      await call(server, 'GetCacheEntryDownloadURL', { key: 'one', version: 'v' }),
+    );
+    for (const answer of [whole, block, list, await ask(String(from))])
+      expect(answer.headers).toMatchObject(REQUEST_ID);
+  });
+
+  test('goes on with a download at an offset that it names in x-ms-range', async () => {
+    const server = await testServer();
+    const bytes = contentOf('cache', 3 * STORE.chunkBytes);
+    await save(server, 'key', bytes);
+    const { signed_download_url: url } = json(
+      await call(server, 'GetCacheEntryDownloadURL', { key: 'key', version: 'v' }),
+    );
+    const rest = await ask(String(url), 'GET', { headers: { 'x-ms-range': 'bytes=70000-' } });
+    expect([rest.status, rest.body.equals(bytes.subarray(70_000))]).toEqual([206, true]);
+    const both = { range: 'bytes=0-9', 'x-ms-range': 'bytes=10-19' };
+    const part = await ask(String(url), 'GET', { headers: both });
+    expect(part.body.equals(bytes.subarray(10, 20))).toBe(true);
+    const beyond = { 'x-ms-range': `bytes=${bytes.length}-` };
+    expect(await ask(String(url), 'GET', { headers: beyond })).toMatchObject({ status: 416 });
+  });
+
+  test('writes an index that grows by numbers, and finds the newest one by its prefix', async () => {
+    const server = await testServer();
+    const index = 'index-buildkit-1-12345678';
+    for (const n of [1, 2, 3]) {
+      expect((await restore(server, `${index}#`, [`${index}#`]))?.key).toBe(
+        n > 1 ? `${index}#${n - 1}` : undefined,
+      );
+      await save(server, `${index}#${n}`, Buffer.from(`index ${n}`));
+      expect(refused(await reserve(server, `${index}#${n}`))).toEqual([409, 'already_exists']);
+    }
+  });
+});
+
 describe('a block upload', () => {
   const blockId = (n: number) => Buffer.from(`block-${n}+/`).toString('base64');
   const blockUrl = (url: string, n: number) => `${url}&comp=block&blockid=${encodeURIComponent(blockId(n))}`;

@@ -48,6 +48,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'show the hit rate and the time saved, by step and by day',
     load: async () => (await import('../client/commands/stats.ts')).statsCommand,
   },
+  report: {
+    summary: 'print a run as Markdown, for a comment on a pull request',
+    load: async () => (await import('../client/commands/report/report.ts')).reportCommand,
+  },
   clean: {
     summary: 'delete the outputs of steps, or Assay’s local data',
     load: async () => (await import('../client/commands/clean.ts')).cleanCommand,

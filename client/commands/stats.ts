@@ -6,11 +6,10 @@ import {
   parseNumber,
   usage,
 } from '../../core/cli/command.ts';
-import { commandText } from '../../hermeticity/verdict/finding.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { bytesText, counted } from '../graph/view/words.ts';
-import { type GraphRun, graphRunsFile, readRuns } from '../history/graph-runs.ts';
-import { type HistoryEntry, historyOf } from '../history/history.ts';
+import { allRuns, ranIn } from '../history/all-runs.ts';
+import type { GraphRun } from '../history/graph-runs.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { duration } from '../run/reporter.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
@@ -24,7 +23,6 @@ const flags = {
 
 const DAY = 24 * 60 * 60 * 1000;
 const MOST_STEPS = 20;
-const LONGEST_COMMAND = 60;
 
 interface Savings {
   readonly hits: number;
@@ -52,30 +50,14 @@ export const statsCommand: CommandModule = {
     const days = parseNumber('--days', parsed.text('days') ?? '30', 1, 3650);
     const since = new Date(Date.now() - days * DAY).toISOString();
     const here = currentFolder();
-    const isHere = (workspace: string) => here === workspace || here.startsWith(`${workspace}/`);
     const runs = allRuns(storeFolder(parsed.text('store'), process.env)).filter(
-      ({ at, workspace }) => at >= since && (parsed.given('all') || isHere(workspace)),
+      (run) => run.at >= since && (parsed.given('all') || ranIn(here, run)),
     );
     const stats = statsOf(runs);
     new SyncStream(1).write(parsed.given('json') ? `${JSON.stringify(stats)}\n` : text(stats, days));
     return 0;
   },
 };
-
-/** Runs of graphs and of single commands. */
-function allRuns(store: string): GraphRun[] {
-  const commands = historyOf(store)
-    .entries()
-    .filter(({ name }) => name === undefined);
-  return [...readRuns(graphRunsFile(store)), ...commands.map(runOf)].sort((a, b) => (a.at < b.at ? -1 : 1));
-}
-
-/** The history has neither the duration of a hit nor its network traffic; both count as 0. */
-function runOf({ at, workspace, command, outcome, commandMs = 0 }: HistoryEntry): GraphRun {
-  const text = commandText(command).replaceAll(/[\s\p{Cc}]+/gu, ' ');
-  const step = text.length > LONGEST_COMMAND ? `${text.slice(0, LONGEST_COMMAND - 1)}…` : text;
-  return { at, workspace, elapsedMs: 0, bytesUp: 0, bytesDown: 0, steps: [[step, outcome, commandMs, 0]] };
-}
 
 interface Stats {
   readonly runs: number;

@@ -21,6 +21,7 @@ import type { StepContext } from './run-step.ts';
 import type { StepRunner } from './step-runner.ts';
 import type { Emit, GraphSummary } from './view/events.ts';
 import type { UploadOutcome } from './view/run-totals.ts';
+import { summaryPage } from './view/summary-file.ts';
 import { openView } from './view/view.ts';
 
 /** The flags whose output has the receipts of hits. */
@@ -114,7 +115,8 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace, samp
       view.finish(summary);
       recorder.save();
       const at = Date.now() - summary.elapsedMs;
-      appendRun(graphRunsFile(store), { at, workspace: workspace.root, summary, ends: view.ends });
+      const { rows } = summaryPage(summary, view.ends);
+      appendRun(graphRunsFile(store), { at, workspace: workspace.root, summary, rows });
       if (isReported) await report(graph, summary);
       return summary;
     },

@@ -1,8 +1,9 @@
-// The log of graph runs, for `assay stats`: one JSON object per line and run, newest last.
-// Only `assay stats` reads it; deleting it changes nothing else.
+// The log of graph runs: one JSON object per line and run, newest last.
+// Only `assay stats` and `assay report` read it; deleting it changes nothing else.
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { GraphSummary, StepEnd, StepOutcome } from '../graph/view/events.ts';
+import type { GraphSummary, StepOutcome } from '../graph/view/events.ts';
+import type { SummaryRow } from '../graph/view/markdown.ts';
 import { GRAPH } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
 import { appendPrivate, readPrivate } from '../local-store/private-file.ts';
@@ -13,9 +14,12 @@ export interface GraphRun {
   readonly elapsedMs: number;
   readonly bytesUp: number;
   readonly bytesDown: number;
-  /** Step, outcome, the duration of its command when it ran, the duration of this run of the step. */
-  readonly steps: readonly (readonly [string, StepOutcome, number, number])[];
+  /** Step, outcome, the duration of its command when it ran, of this run of the step, why it was no ordinary hit. */
+  readonly steps: readonly (readonly [string, StepOutcome, number, number, why?: string])[];
+  readonly warnings?: readonly string[];
 }
+
+const LONGEST_WHY = 1000;
 
 export function graphRunsFile(storeFolder: string): string {
   return join(clientFolder(storeFolder), 'runs.jsonl');
@@ -23,21 +27,20 @@ export function graphRunsFile(storeFolder: string): string {
 
 export function appendRun(
   file: string,
-  run: { at: number; workspace: string; summary: GraphSummary; ends: readonly StepEnd[] },
+  run: { at: number; workspace: string; summary: GraphSummary; rows: readonly SummaryRow[] },
 ): void {
-  const { at, workspace, summary, ends } = run;
+  const { at, workspace, summary, rows } = run;
   const line: GraphRun = {
     at: new Date(at).toISOString(),
     workspace,
     elapsedMs: summary.elapsedMs,
     bytesUp: summary.bytesUp,
     bytesDown: summary.bytesDown,
-    steps: ends.map(({ step, outcome, commandMs, elapsedMs }) => [
-      step,
-      outcome,
-      Math.round(commandMs),
-      Math.round(elapsedMs),
-    ]),
+    steps: rows.map(({ step, outcome, commandMs, elapsedMs, why }) => {
+      const times = [Math.round(commandMs), Math.round(elapsedMs)] as const;
+      return why === '' ? [step, outcome, ...times] : [step, outcome, ...times, why.slice(0, LONGEST_WHY)];
+    }),
+    ...(summary.warnings.length > 0 && { warnings: summary.warnings }),
   };
   try {
     makeClientFolder(dirname(file));

@@ -8,14 +8,29 @@ export interface ReportedRun {
   readonly startedAt: string;
   readonly namespace: string;
   readonly outcome: string;
+  readonly tool: string;
+  readonly source: 'reported' | 'grouped';
+  readonly elapsedMs: number;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+  readonly warnings: readonly string[];
   readonly stepList: readonly ReportedStep[];
+}
+
+/** The run's page. It holds nothing of the remote's address but the server. */
+export function pageOf(id: string, url: URL): string {
+  return `${serverOf(url)}/runs/${id}`;
+}
+
+function serverOf({ protocol, host }: URL): string {
+  return `${protocol.replace(/^grpc/, 'http')}//${host}`;
 }
 
 export async function runOf(
   id: string,
   { url, token }: { readonly url: URL; readonly token: string | undefined },
 ): Promise<ReportedRun> {
-  const base = `${url.protocol.replace(/^grpc/, 'http')}//${url.host}`;
+  const base = serverOf(url);
   const { status, text } = await ask(`${base}${RUNS_PATH}/${id}`, authorization(url, token));
   if (status === 404)
     throw new AssayError(

@@ -92,6 +92,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'config/init',
     'commands',
     'commands/incident',
+    'commands/report',
   ],
   bin: ['assay.ts'],
 };

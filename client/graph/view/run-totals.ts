@@ -1,6 +1,7 @@
 // Counts hits, misses, failures and bytes of a graph run from its events.
 import type { Checked } from '../../check-hits/check-hit.ts';
 import type { CheckedSample, GraphEvent, GraphSummary, StepEnd } from './events.ts';
+import type { RunCounts } from './words.ts';
 
 /** The uploads at the end of a run. */
 export interface UploadOutcome {
@@ -9,6 +10,26 @@ export interface UploadOutcome {
 }
 
 const NO_UPLOADS: UploadOutcome = { unshared: 0, diverged: false };
+
+/** What the first line of a summary tells of these steps. */
+export function countsOf(
+  ends: readonly Pick<StepEnd, 'outcome' | 'commandMs' | 'elapsedMs'>[],
+  { elapsedMs, bytesUp, bytesDown }: Pick<GraphSummary, 'elapsedMs' | 'bytesUp' | 'bytesDown'>,
+): RunCounts {
+  const count = (wanted: StepEnd['outcome']) => ends.filter(({ outcome }) => outcome === wanted).length;
+  const hits = ends.filter(({ outcome }) => outcome === 'hit-local' || outcome === 'hit-remote');
+  return {
+    steps: ends.length,
+    hitsLocal: count('hit-local'),
+    hitsRemote: count('hit-remote'),
+    misses: count('miss'),
+    failed: count('failed'),
+    interrupted: count('interrupted'),
+    skipped: count('skipped'),
+    savedMs: hits.reduce((sum, end) => sum + Math.max(0, end.commandMs - end.elapsedMs), 0),
+    ...{ elapsedMs, bytesUp, bytesDown },
+  };
+}
 
 export class RunTotals {
   readonly ends: StepEnd[] = [];
@@ -48,22 +69,11 @@ export class RunTotals {
     interrupted: number | undefined,
     settled: UploadOutcome = NO_UPLOADS,
   ): GraphSummary {
-    const hits = this.ends.filter(({ outcome }) => outcome === 'hit-local' || outcome === 'hit-remote');
     const failure = this.ends.find(({ outcome }) => outcome === 'failed');
     return {
-      steps: this.ends.length,
-      hitsLocal: this.count('hit-local'),
-      hitsRemote: this.count('hit-remote'),
-      misses: this.count('miss'),
-      failed: this.count('failed'),
-      interrupted: this.count('interrupted'),
-      skipped: this.count('skipped'),
-      savedMs: hits.reduce((sum, end) => sum + Math.max(0, end.commandMs - end.elapsedMs), 0),
-      elapsedMs,
+      ...countsOf(this.ends, { elapsedMs, bytesUp: this.bytesUp, bytesDown: this.bytesDown }),
       unshared: settled.unshared,
       ...((settled.diverged || this.ends.some(({ diverged }) => diverged)) && { diverged: true }),
-      bytesUp: this.bytesUp,
-      bytesDown: this.bytesDown,
       ...(this.#sample && { checkHits: { ...this.#sample, ...this.#verdicts() } }),
       warnings: this.#warnings,
       exitCode: interrupted ?? failure?.exitCode ?? 0,

@@ -6,7 +6,8 @@ import { usage } from '../../../core/cli/command.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
 import { EVENTS_VERSION, type GraphSummary, type StepEnd } from './events.ts';
-import { MARKDOWN_BEGINS, markdownOf } from './markdown.ts';
+import { MARKDOWN_BEGINS, markdownOf, type SummaryPage } from './markdown.ts';
+import { whyOf } from './words.ts';
 
 const JSON_BEGINS = /^\{\n {2}"version": \d+,\n {2}"steps": \d/;
 
@@ -21,9 +22,19 @@ export function prepareSummary(file: string): void {
   }
 }
 
+export function summaryPage(summary: GraphSummary, ends: readonly StepEnd[]): SummaryPage {
+  return {
+    counts: summary,
+    rows: ends.map((end) => ({ ...end, why: whyOf(end) })),
+    warnings: summary.warnings,
+  };
+}
+
 export function writeSummary(file: string, summary: GraphSummary, ends: readonly StepEnd[]): void {
   const json = { version: EVENTS_VERSION, ...summary, results: ends };
-  const text = file.endsWith('.md') ? markdownOf(summary, ends) : `${JSON.stringify(json, undefined, 2)}\n`;
+  const text = file.endsWith('.md')
+    ? markdownOf(summaryPage(summary, ends))
+    : `${JSON.stringify(json, undefined, 2)}\n`;
   // A step may have written the file meanwhile.
   refuseOtherContent(file);
   // O_NONBLOCK fails on a pipe without a reader, where a plain open would wait for ever.

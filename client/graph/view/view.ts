@@ -17,7 +17,7 @@ import { LOG_MODES, type LogMode, type Streams } from './log-printer.ts';
 import { markdownOf } from './markdown.ts';
 import { PlainView } from './plain-view.ts';
 import { RunTotals } from './run-totals.ts';
-import { prepareSummary, writeSummary } from './summary-file.ts';
+import { prepareSummary, summaryPage, writeSummary } from './summary-file.ts';
 
 export interface View {
   handle(event: GraphEvent): void;
@@ -52,7 +52,9 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
         warnOnError(streams.stderr, () => writeSummary(summaryFile, summary, totals.ends));
       const jobSummary = variables.GITHUB_STEP_SUMMARY;
       if (jobSummary)
-        warnOnError(streams.stderr, () => appendFileSync(jobSummary, markdownOf(summary, totals.ends)));
+        warnOnError(streams.stderr, () =>
+          appendFileSync(jobSummary, markdownOf(summaryPage(summary, totals.ends))),
+        );
       streams.flush();
     },
   };

@@ -5,6 +5,22 @@ import type { Colour } from '../../terminal/colour.ts';
 import { inOneLine } from '../../terminal/sync-stream.ts';
 import type { GraphSummary, StepEnd } from './events.ts';
 
+/** What the first line of a summary tells. */
+export type RunCounts = Pick<
+  GraphSummary,
+  | 'steps'
+  | 'hitsLocal'
+  | 'hitsRemote'
+  | 'misses'
+  | 'failed'
+  | 'interrupted'
+  | 'skipped'
+  | 'savedMs'
+  | 'elapsedMs'
+  | 'bytesUp'
+  | 'bytesDown'
+>;
+
 /** How many reasons, steps per reason, and slow steps the summary names. */
 const MOST_REASONS = 20;
 const MOST_NAMED = 3;
@@ -67,6 +83,15 @@ export function failureReason({ key, reason, exitCode, notHermetic, replayed, ch
   return `ended with ${exitCode}${replayed ? ', as it did before (stored)' : ''}`;
 }
 
+/** Why it ended so, for a row of a summary. An ordinary hit needs no reason. */
+export function whyOf(end: StepEnd): string {
+  const { outcome, checked } = end;
+  if (outcome === 'failed') return failureReason(end);
+  if (outcome === 'hit-local' || outcome === 'hit-remote')
+    return checked ? checkedText(checked).replace(', ', '') : '';
+  return inOneLine(end.reason);
+}
+
 function keptText({ published, notPublished, status }: StepEnd): string {
   const mark = proofMark(status);
   if (published) return mark === '' ? '' : `; kept${mark}`;
@@ -118,7 +143,7 @@ function reasonLines(misses: readonly StepEnd[]): string[] {
   });
 }
 
-function headline(summary: GraphSummary, colour: Colour): string {
+export function headline(summary: RunCounts, colour: Colour): string {
   const { steps, hitsLocal, hitsRemote, misses, failed, interrupted, skipped, savedMs, elapsedMs } = summary;
   const hits = hitsLocal + hitsRemote;
   const where = hitsRemote > 0 ? ` (${hitsLocal} local, ${hitsRemote} remote)` : '';

@@ -164,6 +164,8 @@ export const ACCESS = {
   minShortTokenMs: 10 * MINUTE,
   /** Ten namespaces of 255 characters in base64url, and the rest. A header has at most maxHeaderBytes. */
   maxShortTokenLength: 4 * KIB,
+  /** The same in the form of a JWT. Its header and claims are not read. */
+  maxWrappedTokenLength: 8 * KIB,
   /** Namespaces that a rule names besides its own. A pull request reads one more. */
   maxRuleReads: 8,
   /** Valid credentials in memory: about as many as jobs run at once. Others are verified again. */

@@ -8,6 +8,8 @@ import {
   usage,
 } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
+import { parseNamespace } from '../../core/namespace.ts';
+import { wrapInJwt } from '../../core/tokens/jwt.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { exchangeToken, type ServerToken } from './exchange.ts';
@@ -33,6 +35,10 @@ const flags = {
     text: 'ask for fewer rights: read, write, or names with commas',
   },
   s3: { type: 'boolean', text: 'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY too' },
+  jwt: {
+    type: 'boolean',
+    text: 'give the token the form of a JWT, as BuildKit’s cache type=gha needs it',
+  },
   env: {
     type: 'string',
     value: 'NAME',
@@ -70,6 +76,7 @@ export const loginCommand: CommandModule = {
     examples: [
       'assay login --oidc',
       'assay login --oidc --optional --env TURBO_TOKEN --s3',
+      'assay login --oidc --jwt --env ACTIONS_RUNTIME_TOKEN',
       'assay login --oidc --file login.env && . ./login.env',
     ],
   },
@@ -91,6 +98,7 @@ interface Settings {
   readonly audience: string;
   readonly tokenFile: string | undefined;
   readonly scope: string | undefined;
+  readonly isJwt: boolean;
   readonly wanted: { readonly s3: boolean; readonly names: readonly string[] };
   readonly target: Target;
   readonly env: NodeJS.ProcessEnv;
@@ -118,6 +126,7 @@ function readSettings(given: ParsedFlags, env: NodeJS.ProcessEnv): Settings {
     audience: given.text('audience') ?? origin.origin,
     tokenFile: given.text('token-file'),
     scope: given.text('rights')?.replaceAll(',', ' '),
+    isJwt: given.given('jwt'),
     wanted: { s3: given.given('s3'), names },
     target: targetOf(given, env),
     env,
@@ -142,17 +151,33 @@ function targetOf(given: ParsedFlags, env: NodeJS.ProcessEnv): Target {
   throw usage('say where the token goes: --file FILE or --print (in GitHub Actions it goes to $GITHUB_ENV)');
 }
 
-async function login({ origin, audience, tokenFile, scope, wanted, target, env }: Settings): Promise<void> {
+async function login(settings: Settings): Promise<void> {
+  const { origin, audience, tokenFile, scope, isJwt, wanted, target, env } = settings;
   // After a failure the file exists and is empty: `. FILE` works, and does not find an earlier token.
   if (target.kind === 'file') writeForShell(target.file, {});
   const idToken = await identityToken({ audience, tokenFile, env });
-  const token = await exchangeToken(origin, idToken, scope);
-  if (env.GITHUB_ACTIONS === 'true' || target.kind === 'github') new SyncStream(2).write(maskCommands(token));
+  const issued = await exchangeToken(origin, idToken, scope);
+  const token = isJwt ? inJwt(issued) : issued;
+  if (env.GITHUB_ACTIONS === 'true' || target.kind === 'github')
+    new SyncStream(2).write(maskCommands(issued, token));
   const variables = variablesOf(token, wanted);
   if (target.kind === 'print') new SyncStream(1).write(`${token.token}\n`);
   else if (target.kind === 'file') writeForShell(target.file, variables);
   else addToGitHub(target.file, variables);
   say(summary(origin, token, target, variables));
+}
+
+/** Everything but the text of the token is as before: S3's keys have no such form. */
+function inJwt(issued: ServerToken): ServerToken {
+  const { token, rights, expiresInSeconds } = issued;
+  const wrapped = wrapInJwt(token, {
+    namespace: parseNamespace(issued.namespace),
+    reads: issued.reads.map(parseNamespace),
+    mayRead: rights.includes('results:read'),
+    mayWrite: rights.includes('results:write'),
+    expiresAt: Date.now() + expiresInSeconds * 1000,
+  });
+  return { ...issued, token: wrapped };
 }
 
 /** One line: the namespace, what else is read, the rights, the end. */

@@ -25,8 +25,10 @@ export function variablesOf({ token, accessKey, secretKey }: ServerToken, { s3, 
 }
 
 /** Commands of GitHub. Its runner reads them on standard error too, so --print stays the token alone. */
-export function maskCommands({ token, secretKey }: ServerToken): string {
-  return `::add-mask::${token}\n::add-mask::${secretKey}\n`;
+export function maskCommands(issued: ServerToken, given: ServerToken = issued): string {
+  const parts = [issued.token, issued.secretKey];
+  const ofJwt = given.token === issued.token ? [] : [given.token, given.token.split('.').at(-1)];
+  return [...parts, ...ofJwt].map((secret) => `::add-mask::${secret}\n`).join('');
 }
 
 /** `file` is $GITHUB_ENV: the next steps of the job have the variables. */

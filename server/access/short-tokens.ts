@@ -9,6 +9,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AssayError } from '../../core/errors.ts';
 import { type Namespace, parseNamespace } from '../../core/namespace.ts';
+import { unwrapJwt } from '../../core/tokens/jwt.ts';
 import { ACCESS } from '../limits.ts';
 import type { AuthKey } from './auth-key.ts';
 import type { Identity, IdentitySource } from './identity.ts';
@@ -51,8 +52,11 @@ export class ShortTokens implements IdentitySource {
     return { token, accessKey, secretKey };
   }
 
-  identify(token: string): ShortIdentity | undefined {
-    if (!token.startsWith(PREFIX) || token.length > ACCESS.maxShortTokenLength) return undefined;
+  /** Also in the form of a JWT, of which the third part is read, and nothing else. */
+  identify(text: string): ShortIdentity | undefined {
+    if (text.length > ACCESS.maxWrappedTokenLength) return undefined;
+    const token = text.startsWith(PREFIX) ? text : unwrapJwt(text);
+    if (!token?.startsWith(PREFIX) || token.length > ACCESS.maxShortTokenLength) return undefined;
     const dot = token.indexOf('.');
     const accessKey = token.slice(0, Math.max(dot, 0));
     const presented = Buffer.from(token.slice(dot + 1), 'base64url');

@@ -25,6 +25,7 @@ import { dirname } from 'node:path';
 import { type ConfigValue, parseDocument } from '../../core/config/document.ts';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
+import { asJwt } from '../../core/tokens/jwt.ts';
 import { withFileLock } from './file-lock.ts';
 import type { Identity } from './identity.ts';
 import { namespaceAt, ownNamespaceAt } from './namespace-field.ts';
@@ -58,11 +59,27 @@ export function isTokenName(text: string): boolean {
   return NAME.test(text) && !ID.test(text);
 }
 
-/** A random token, and its entry. 256 random bits in hex: no tool, URL or shell treats a character of it specially. */
-export function makeToken(wanted: NewToken, now: number): { token: string; entry: TokenEntry } {
-  const token = `${PREFIX}${randomBytes(32).toString('hex')}`;
+/** A random token, and its entry. `form`: a JWT has its random bits in the third part; all of it is the token. */
+export function makeToken(
+  wanted: NewToken,
+  now: number,
+  form: 'plain' | 'jwt' = 'plain',
+): { token: string; entry: TokenEntry } {
+  const bits = randomBytes(32);
+  const token = form === 'plain' ? plainToken(bits) : jwtToken(bits, wanted);
   const id = randomBytes(6).toString('hex');
   return { token, entry: { id, sha256: tokenHash(token), createdAt: now, ...wanted } };
+}
+
+/** In hex: no tool, URL or shell treats a character of it specially. */
+function plainToken(bits: Buffer): string {
+  return `${PREFIX}${bits.toString('hex')}`;
+}
+
+function jwtToken(bits: Buffer, { namespace, reads, rights, expiresAt }: NewToken): string {
+  const mayRead = rights.includes('results:read');
+  const mayWrite = rights.includes('results:write');
+  return asJwt(bits.toString('base64url'), { namespace, reads, mayRead, mayWrite, expiresAt });
 }
 
 export function tokenHash(token: string): string {

@@ -20,6 +20,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'bazel',
   'buck2',
   'buildbox',
+  'buildkit',
   'buildstream',
   'ccache',
   'goma',

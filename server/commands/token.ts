@@ -48,13 +48,17 @@ const flags = {
     value: 'TIME',
     text: 'create: how long it is valid, such as 12h or 30d (default: until it is revoked)',
   },
+  jwt: {
+    type: 'boolean',
+    text: 'create: a token in the form of a JWT, as BuildKit’s cache type=gha needs it',
+  },
   json: { type: 'boolean', text: 'list: print JSON' },
 } satisfies FlagTable;
 
 const ACTIONS: Readonly<
   Record<string, { flags: readonly string[]; run(given: ParsedFlags, file: string): Promise<void> }>
 > = {
-  create: { flags: ['tokens', 'namespace', 'reads', 'rights', 'expires'], run: create },
+  create: { flags: ['tokens', 'namespace', 'reads', 'rights', 'expires', 'jwt'], run: create },
   list: { flags: ['tokens', 'json'], run: list },
   revoke: { flags: ['tokens'], run: revoke },
 };
@@ -63,7 +67,7 @@ export const tokenCommand: CommandModule = {
   failureCode: 2,
   help: {
     usage: [
-      'assay token create NAME --namespace PATH [--reads PATH …] [--rights RIGHTS] [--expires TIME] --tokens FILE',
+      'assay token create NAME --namespace PATH [--reads PATH …] [--rights RIGHTS] [--expires TIME] [--jwt] --tokens FILE',
       '       assay token list [--json] --tokens FILE',
       '       assay token revoke NAME|ID --tokens FILE',
     ].join('\n'),
@@ -73,6 +77,7 @@ export const tokenCommand: CommandModule = {
       'Give it to clients as ASSAY_TOKEN, as a Bearer token, or as the password of Basic authentication.',
       'A running server follows the file: a new token works, and a revoked one is refused, within 5 seconds.',
       'Several tokens may have one name. To rotate: create a second one, give it to the clients, revoke the first by its ID.',
+      'A token of --jwt is used as any other one. What its claims say is for BuildKit; the server reads none of it.',
       '`revoke NAME` revokes all tokens of that name.',
     ].join('\n'),
     flags,
@@ -82,6 +87,7 @@ export const tokenCommand: CommandModule = {
       'assay token create main --namespace acme/app/main --tokens tokens.json',
       'assay token create pull-requests --namespace acme/app/pr --reads acme/app/main --expires 30d --tokens tokens.json',
       'assay token create team --namespace acme --rights read,overview --tokens tokens.json',
+      'assay token create buildkit --namespace acme/app/main --jwt --tokens tokens.json',
       'assay token create prometheus --namespace monitoring --rights server:stats --tokens tokens.json',
       'assay token list --tokens tokens.json',
       'assay token revoke pull-requests --tokens tokens.json',
@@ -124,6 +130,7 @@ async function create(given: ParsedFlags, file: string): Promise<void> {
       expiresAt: expires === undefined ? undefined : now + expiryOf(expires),
     },
     now,
+    given.given('jwt') ? 'jwt' : 'plain',
   );
   await updateTokens(file, (entries) => [...entries, entry]);
   try {

@@ -17,6 +17,7 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   Turborepo: 'TURBO_API=http://HOST',
   Nx: 'NX_SELF_HOSTED_REMOTE_CACHE_SERVER=http://HOST',
   Rush: '"url": "http://HOST/rush/TEAM/"',
+  BuildKit: 'type=gha,version=2,url_v2=http://HOST/',
   'lage, Azure': 'BlobEndpoint=http://HOST/azure',
   'GitHub Actions cache': 'ACTIONS_RESULTS_URL=http://HOST/',
 };

@@ -27,7 +27,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'proto/generated/google/rpc',
     'proto/generated',
     'cli  grpc  html  limits.ts  namespace.ts  path.ts  request-shapes.ts',
-    'config  message.ts  sha256.ts',
+    'config  message.ts  sha256.ts  tokens',
     'digest.ts  evidence.ts  fastcdc.ts',
     'metadata',
     'action.ts  inlined-blobs.ts  path-set.ts  precedence.ts  result.ts  tree.ts',

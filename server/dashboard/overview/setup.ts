@@ -34,6 +34,7 @@ const SEEN_AS: Readonly<Record<string, SeenAs>> = {
   Rush: { tools: ['rush'] },
   'lage, backfill': { tools: ['azure', 'lage'] },
   'GitHub Actions cache': { tools: ['actions'] },
+  BuildKit: { tools: ['buildkit'] },
   wireit: { tools: [], countsAs: 'GitHub Actions cache' },
 };
 

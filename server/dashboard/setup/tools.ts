@@ -1,6 +1,9 @@
 // The tools that the server serves, and what to write for each of them. docs/PROTOCOLS.md explains the settings.
 // The page Set up and GET /api/v1/setup show them with the server's own address.
 
+import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
+import { asJwt } from '../../../core/tokens/jwt.ts';
+
 export interface Address {
   /** Host and port, as the request named them. */
   readonly host: string;
@@ -28,6 +31,15 @@ function lines(...all: readonly string[]): (address: Address) => string {
       .replaceAll('http://HOST', `${isTls ? 'https' : 'http'}://${host}`)
       .replaceAll('grpc://HOST', `${isTls ? 'grpcs' : 'grpc'}://${host}`);
 }
+
+/** BuildKit refuses to ask without a JWT; a server without tokens takes any. */
+const ANY_JWT = asJwt('bm9uZQ', {
+  namespace: DEFAULT_NAMESPACE,
+  reads: [],
+  mayRead: true,
+  mayWrite: true,
+  expiresAt: undefined,
+});
 
 export const TOOLS: readonly Tool[] = [
   {
@@ -193,6 +205,17 @@ export const TOOLS: readonly Tool[] = [
       'export ACTIONS_CACHE_SERVICE_V2=true ACTIONS_RESULTS_URL=http://HOST/',
       'export ACTIONS_RUNTIME_TOKEN=TOKEN',
     ),
+  },
+  {
+    name: 'BuildKit',
+    where: 'after docker buildx build; the token is one of assay token create --jwt',
+    snippet: (address) => {
+      const token = address.needsToken ? 'TOKEN' : ANY_JWT;
+      return lines(
+        `--cache-from type=gha,version=2,url_v2=http://HOST/,token=${token}`,
+        `--cache-to type=gha,version=2,url_v2=http://HOST/,token=${token},mode=max,ignore-error=true`,
+      )(address);
+    },
   },
   {
     name: 'wireit',

@@ -128,6 +128,24 @@ describe('in GitHub Actions', () => {
     ).toBe(403);
   });
 
+  test('gives the token the form of a JWT, masked whole and in parts, that works and says what BuildKit reads', async () => {
+    const ran = await login(['--jwt', '--env', 'ACTIONS_RUNTIME_TOKEN']);
+    const set = variablesIn(readFileSync(githubEnv, 'utf8'));
+    const jwt = set.ACTIONS_RUNTIME_TOKEN ?? '';
+    expect(set.ASSAY_TOKEN).toBe(jwt);
+    const [header = '', claims = '', third = ''] = jwt.split('.');
+    const short = Buffer.from(third, 'base64url').toString();
+    const masks = [short, short.split('.')[1], jwt, third].map((secret) => `::add-mask::${secret}`);
+    expect(ran.stderr.split('\n').slice(0, 4)).toEqual(masks);
+    expect(await statusWith(jwt)).toBe(404);
+    expect(await statusWith(`${header}.e30.${third}`)).toBe(404);
+    expect(await statusWith(`${header}.${claims}.${third}A`)).toBe(401);
+    const { ac, exp } = JSON.parse(Buffer.from(claims, 'base64url').toString());
+    expect(exp).toBeGreaterThan(Date.now() / 1000);
+    expect(JSON.parse(ac)).toContainEqual({ Scope: 'acme/app/pr/5', Permission: 3 });
+    expect(JSON.parse(ac)).toContainEqual({ Scope: 'acme/app/main', Permission: 1 });
+  });
+
   test('prints the token alone, still masked', async () => {
     const ran = await login(['--print']);
     expect(await statusWith(ran.stdout.trim())).toBe(404);

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parseNamespace } from '../../../core/namespace.ts';
+import { wrapInJwt } from '../../../core/tokens/jwt.ts';
 import { openAuthKey } from '../../../server/access/auth-key.ts';
 import type { Identity } from '../../../server/access/identity.ts';
 import { RIGHTS } from '../../../server/access/rights.ts';
@@ -53,6 +54,50 @@ describe('a short token', () => {
     expect(server.identify(token)).toBeUndefined();
     expect(server.identifyAccessKey(accessKey)).toBeUndefined();
     expect(tokens(() => now).identify(token)).toBeUndefined();
+  });
+
+  test('counts in the form of a JWT, whatever the header and the claims say', () => {
+    const described = { ...PULL_REQUEST, mayRead: true, mayWrite: true };
+    const { token } = tokens().issue(PULL_REQUEST);
+    const [, , third = ''] = wrapInJwt(token, described).split('.');
+    const claims = (text: object) => Buffer.from(JSON.stringify(text)).toString('base64url');
+    const forged = [
+      wrapInJwt(token, { ...described, namespace: parseNamespace('acme/app/main'), expiresAt: undefined }),
+      `${claims({ alg: 'none' })}.${claims({ ac: '[]', namespace: '', rights: 'admin' })}.${third}`,
+      `no-json.no-json.${third}`,
+    ];
+    for (const jwt of forged) expect(tokens().identify(jwt)).toEqual(PULL_REQUEST);
+    const past = tokens(() => PULL_REQUEST.expiresAt);
+    for (const jwt of forged) expect(past.identify(jwt)).toBeUndefined();
+  });
+
+  test('is worth nothing in a JWT whose third part is another one, or that is wrapped twice, or huge', () => {
+    const described = { ...PULL_REQUEST, mayRead: true, mayWrite: true };
+    const { token, accessKey, secretKey } = tokens().issue(PULL_REQUEST);
+    const wrapped = wrapInJwt(token, described);
+    const [header = '', claims = '', third = ''] = wrapped.split('.');
+    const base64url = (text: string) => Buffer.from(text).toString('base64url');
+    const others = [
+      `${header}.${claims}.`,
+      `${header}.${claims}`,
+      `${header}..${third}`,
+      `.${claims}.${third}`,
+      `${wrapped}.${third}`,
+      `${third}.${claims}.${header}`,
+      `${header}.${third}.${claims}`,
+      `${header}.${claims}.${base64url(accessKey)}`,
+      `${header}.${claims}.${base64url(secretKey)}`,
+      `${header}.${claims}.${base64url(`${token} `)}`,
+      `${header}.${claims}.${base64url(`Bearer ${token}`)}`,
+      `${header}.${claims}.${base64url(wrapped)}`,
+      `${header}.${claims}.${third}=`,
+      `${header}.${claims}.${third.slice(0, -1)}`,
+      `${header}.${claims}.${tokens(() => NOW, Buffer.alloc(32, 8)).issue(PULL_REQUEST).secretKey}`,
+      `${header}.${'A'.repeat(16_000)}.${third}`,
+      `${header}.${claims}.${'A'.repeat(100_000)}`,
+    ];
+    for (const other of others) expect(tokens().identify(other)).toBeUndefined();
+    expect(tokens().identify(wrapped)).toEqual(PULL_REQUEST);
   });
 
   test('is worth nothing with one character changed, left out or added', () => {

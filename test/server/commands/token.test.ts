@@ -30,6 +30,18 @@ async function create(name: string, ...args: string[]): Promise<string> {
   return ran.stdout.trim();
 }
 
+test('create --jwt prints a token in the form of a JWT, of which the file has the digest alone', async () => {
+  const jwt = await create('buildkit', '--jwt', '--reads', 'acme/lib', '--expires', '1d');
+  expect(jwt).toMatch(/^ey[\w-]+\.ey[\w-]+\.[\w-]{43}$/);
+  const [entry] = readTokens(file) ?? [];
+  expect(entry?.sha256).toBe(tokenHash(jwt));
+  expect(readFileSync(file, 'utf8')).not.toContain(jwt.split('.')[2]);
+  const { ac, exp } = JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString());
+  expect(exp).toBe(Math.floor((entry?.expiresAt ?? 0) / 1000));
+  expect(JSON.parse(ac).at(-1)).toEqual({ Scope: 'acme/app/main', Permission: 3 });
+  expect((await token(['list', '--jwt'])).stderr).toContain('token list takes no --jwt');
+});
+
 test.each(RUNTIME_FORMS)('create prints the token alone, and the file knows it (%s)', async (form) => {
   const args = [
     'create',

@@ -9,8 +9,8 @@ const HOST = 'cache.example:8980';
 const open = { host: HOST, isTls: false, needsToken: false };
 const guarded = { host: HOST, isTls: true, needsToken: true };
 
-test('there are 18 tools, each with a name of its own', () => {
-  expect(new Set(TOOLS.map(({ name }) => name)).size).toBe(18);
+test('there are 19 tools, each with a name of its own', () => {
+  expect(new Set(TOOLS.map(({ name }) => name)).size).toBe(19);
 });
 
 test.each(TOOLS)('$name is told this server’s address, in the clear or over TLS', ({ snippet }) => {

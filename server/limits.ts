@@ -149,6 +149,8 @@ export const SERVER = {
   drainMs: 10 * SECOND,
   /** How often a stop closes connections that have become idle. */
   idleReapMs: 50,
+  /** Misses that a tool may ask for again, and that then count once. */
+  maxRepeatedMisses: 10_000,
   /** How often the counters of the dashboard are written, and idle groups of requests become runs. */
   activityFlushMs: 10 * SECOND,
   /** How long a stop waits for the store to discard uploads that were cut. */

@@ -61,7 +61,14 @@ export const gocacheprogCommand: CommandModule = {
         store &&
         new Entries({
           store,
-          remote: url && (await openRemote({ url: remoteBelow(url, GO_NAMESPACE), token, now: Date.now })),
+          remote:
+            url &&
+            (await openRemote({
+              url: remoteBelow(url, GO_NAMESPACE),
+              token,
+              now: Date.now,
+              tool: 'gocacheprog',
+            })),
           report,
         }),
       now: Date.now,

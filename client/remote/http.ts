@@ -86,10 +86,10 @@ class HttpRemote implements Remote {
   /** Undefined before the first question. */
   #keepsLists: boolean | undefined;
 
-  constructor({ url, token, now }: RemoteOptions, send: Send, destroy: () => Promise<void>) {
+  constructor({ url, token, now, tool = 'assay' }: RemoteOptions, send: Send, destroy: () => Promise<void>) {
     this.#base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
     this.#pathSets = `${url.origin}${PATH_SETS_PATH}${namespacePrefix(url)}`;
-    this.#headers = { ...authorization(url, token), 'user-agent': `assay/${VERSION}` };
+    this.#headers = { ...authorization(url, token), 'user-agent': `${tool}/${VERSION}` };
     this.#send = send;
     this.#destroy = destroy;
     this.#budget = new WaitBudget(now);

@@ -137,6 +137,8 @@ export interface RemoteOptions {
   readonly url: URL;
   readonly token?: string | undefined;
   readonly now: () => number;
+  /** What the server takes the client for. */
+  readonly tool?: 'assay' | 'gocacheprog';
 }
 
 export type KeepBlob = (digest: Digest, content: Content) => Promise<void>;

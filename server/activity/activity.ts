@@ -21,7 +21,7 @@ import { Figures } from './figures.ts';
 import { addLookup, RequestGroups, type Session } from './groups.ts';
 import { PredictedResults } from './predictions.ts';
 import { withOtherNodes } from './shared-groups.ts';
-import { LiveTail } from './tail.ts';
+import { LiveTail, withoutVersion } from './tail.ts';
 
 export interface ActivityOptions {
   /** Undefined: nothing is kept, and the figures are those of this process. */
@@ -154,15 +154,16 @@ export class Activity {
   }
 
   #countLookup(
-    { identity: { name: identity }, headers, protocol, namespace, key, found }: LookedUp,
+    { identity: { name: identity }, headers, protocol, namespace: stored, key, found }: LookedUp,
     at: number,
   ): void {
+    const namespace = withoutVersion(stored);
     const caller = this.#callers.of(headers, protocol);
     const { tool } = caller;
     const owner = writtenFrom(namespace);
     const counters = this.#figures.of(owner, at);
     counters.lookedUp(tool, found);
-    counters.seen.set(caller.toolAndProtocol, at);
+    counters.saw(caller.toolAndProtocol, at);
     this.#options.onLookup?.(tool, owner, found);
     const group = this.#groups.find(caller, owner, { namespace, identity, at });
     const what = found ? 'hit' : 'miss';
@@ -189,7 +190,7 @@ export class Activity {
       at,
       tool: toolOf(protocol),
       what: 'stored',
-      namespace: namespace as Namespace,
+      namespace: withoutVersion(namespace as Namespace),
       identity,
       key,
       run: undefined,

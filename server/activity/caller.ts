@@ -23,6 +23,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'buildkit',
   'buildstream',
   'ccache',
+  'gocacheprog',
   'goma',
   'gradle',
   'lage',

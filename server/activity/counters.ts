@@ -11,8 +11,8 @@ export class Counters {
   readonly latency = emptyLatency();
   /** Hits and misses of results by tool. */
   readonly tools = new Map<string, [hits: number, misses: number]>();
-  /** When each tool was last seen, by tool and protocol. */
-  readonly seen = new Map<string, number>();
+  /** When each tool was last seen over each protocol, and how many lookups it made so. */
+  readonly seen = new Map<string, Seen>();
 
   answered(milliseconds: number): void {
     this.requests++;
@@ -29,6 +29,16 @@ export class Counters {
     counts[found ? 0 : 1]++;
   }
 
+  saw(toolAndProtocol: string, at: number): void {
+    const seen = this.seen.get(toolAndProtocol);
+    if (!seen) {
+      this.seen.set(toolAndProtocol, { at, lookups: 1 });
+      return;
+    }
+    seen.at = at;
+    seen.lookups++;
+  }
+
   add(other: Counters): void {
     this.requests += other.requests;
     this.errors += other.errors;
@@ -41,7 +51,10 @@ export class Counters {
       const own = this.tools.get(tool) ?? [0, 0];
       this.tools.set(tool, [own[0] + hits, own[1] + misses]);
     }
-    for (const [name, at] of other.seen) this.seen.set(name, Math.max(at, this.seen.get(name) ?? 0));
+    for (const [name, { at, lookups }] of other.seen) {
+      const own = this.seen.get(name) ?? { at: 0, lookups: 0 };
+      this.seen.set(name, { at: Math.max(at, own.at), lookups: own.lookups + lookups });
+    }
   }
 
   get hits(): number {
@@ -61,7 +74,12 @@ export class Counters {
   /** Short, because there is one for each minute. */
   toJSON(): StoredCounters {
     const { requests, errors, savedMs, runs, received, sent, latency, tools, seen } = this;
-    return { n: [requests, errors, savedMs, runs, received, sent], l: latency, t: [...tools], s: [...seen] };
+    return {
+      n: [requests, errors, savedMs, runs, received, sent],
+      l: latency,
+      t: [...tools],
+      s: [...seen].map(inOrder),
+    };
   }
 
   static from({ n, l, t, s = [] }: StoredCounters): Counters {
@@ -70,15 +88,24 @@ export class Counters {
     Object.assign(counters, { requests, errors, savedMs, runs, received, sent });
     for (const [at, count] of l.entries()) counters.latency[at] = count;
     for (const [tool, counts] of t) counters.tools.set(tool, counts);
-    for (const [name, at] of s) counters.seen.set(name, at);
+    for (const [name, at, lookups = 0] of s) counters.seen.set(name, { at, lookups });
     return counters;
   }
+}
+
+interface Seen {
+  at: number;
+  lookups: number;
+}
+
+function inOrder([name, { at, lookups }]: [string, Seen]): [string, number, number] {
+  return [name, at, lookups];
 }
 
 export interface StoredCounters {
   readonly n: readonly number[];
   readonly l: readonly number[];
   readonly t: readonly (readonly [string, [number, number]])[];
-  /** Documents of 0.1 have none. */
-  readonly s?: readonly (readonly [string, number])[];
+  /** Documents of 0.1 have none, and some of 0.2 no number of lookups. */
+  readonly s?: readonly (readonly [string, number, number?])[];
 }

@@ -56,6 +56,18 @@ export function eventOf({ at, namespace, run, ...rest }: Happening): TailEvent {
   return { ...rest, at: new Date(at).toISOString(), namespace: shown, ...(run !== undefined && { run }) };
 }
 
+/**
+ * GitHub's cache keeps each version of an entry in a namespace of its own (protocols/actions/entry.ts). It is the hash of a
+ * text of the client, and no place that somebody named.
+ */
+const VERSION = /^(~actions(?:\/.*?\/=)??)\/[0-9a-f]{64}(?=\/|$)/;
+
+export function withoutVersion(stored: Namespace): Namespace {
+  return stored.startsWith('~actions/')
+    ? (stored.replace(VERSION, '$1').replace(/\/=$/, '') as Namespace)
+    : stored;
+}
+
 /** As a person knows it. */
 export function shownNamespace(stored: Namespace): string {
   return stored.replaceAll('/=/', '/').replace(/^~[^/]*\/?/, '');

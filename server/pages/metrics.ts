@@ -37,12 +37,14 @@ export type Protocol = (typeof PROTOCOLS)[number];
 /** The two URL kinds of Bazel's HTTP protocol. */
 export type Kind = 'cas' | 'ac';
 
-const LOOKUPS = ['cas', 'ac', ...PROTOCOLS] as const;
+const LOOKUPS = ['cas', 'ac', 'asset', ...PROTOCOLS] as const;
 
 export type Lookup = (typeof LOOKUPS)[number];
 
 const ROUTES = [
-  ...LOOKUPS,
+  'cas',
+  'ac',
+  ...PROTOCOLS,
   'status',
   'metrics',
   'healthz',

@@ -50,11 +50,11 @@ class GrpcRemote implements Remote {
   /** Undefined before the first question. */
   #keepsLists: boolean | undefined;
 
-  constructor({ url, token, now }: RemoteOptions) {
+  constructor({ url, token, now, tool = 'assay' }: RemoteOptions) {
     this.#budget = new WaitBudget(now);
     this.#channel = new Channel({
       url,
-      headers: { ...authorization(url, token), ...clientHeaders() },
+      headers: { ...authorization(url, token), ...clientHeaders(tool) },
       signal: this.#budget.signal,
       moved: (bytes) => (this.#streams > 0 ? this.#budget.moved() : this.#budget.received(bytes)),
     });
@@ -302,9 +302,9 @@ class GrpcRemote implements Remote {
   }
 }
 
-function clientHeaders(): Record<string, string> {
+function clientHeaders(toolName: string): Record<string, string> {
   const metadata = RequestMetadata.encode({
-    toolDetails: { toolName: 'assay', toolVersion: VERSION },
+    toolDetails: { toolName, toolVersion: VERSION },
     actionId: '',
     toolInvocationId: '',
     correlatedInvocationsId: '',
@@ -313,7 +313,7 @@ function clientHeaders(): Record<string, string> {
     configurationId: '',
   }).finish();
   const name = 'build.bazel.remote.execution.v2.requestmetadata-bin';
-  return { [name]: Buffer.from(metadata).toString('base64'), 'user-agent': `assay/${VERSION}` };
+  return { [name]: Buffer.from(metadata).toString('base64'), 'user-agent': `${toolName}/${VERSION}` };
 }
 
 async function gather(content: Content): Promise<Buffer> {

@@ -1,6 +1,7 @@
 // Set up: for each tool what to write, and whether the server has seen it.
 import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
+import { Counters } from '../../activity/counters.ts';
 import { HOUR } from '../../activity/figures.ts';
 import type { ServerContext } from '../../context.ts';
 import type { Setup, ToolSetup } from '../api/types.ts';
@@ -23,12 +24,12 @@ const SEEN_AS: Readonly<Record<string, SeenAs>> = {
   'Bazel, persistent worker': { tools: [], countsAs: 'assay run' },
   moon: { tools: ['moon'] },
   recc: { tools: ['recc'] },
-  BuildStream: { tools: ['buildstream', 'buildbox'] },
+  BuildStream: { tools: ['buildstream', 'buildbox', 'asset'] },
   ccache: { tools: ['ccache'] },
   'sccache, S3': { tools: ['s3', 'sccache'], protocols: ['s3'] },
   'sccache, WebDAV': { tools: ['webdav', 'sccache'], protocols: ['webdav'] },
   Gradle: { tools: ['gradle'] },
-  Go: { tools: [], countsAs: 'assay run' },
+  Go: { tools: ['gocacheprog'] },
   Turborepo: { tools: ['turbo'] },
   Nx: { tools: ['nx'] },
   Rush: { tools: ['rush'] },
@@ -51,36 +52,32 @@ export async function setupAnswer(
   const midnight = Math.floor(now / DAY) * DAY;
   const from = midnight - SEEN_DAYS * DAY;
   const hours = await server.activity.figures.read(history, counted, { from, to: now, stepMs: HOUR });
-  const lookups = new Map<string, number>();
-  for (const { tools } of hours.slice((midnight - from) / HOUR))
-    for (const [tool, [hits, misses]] of tools) lookups.set(tool, (lookups.get(tool) ?? 0) + hits + misses);
-  const seen = new Map(hours.flatMap((counters) => [...counters.seen]));
+  const week = new Counters();
+  for (const counters of hours) week.add(counters);
+  const today = new Counters();
+  for (const counters of hours.slice((midnight - from) / HOUR)) today.add(counters);
   return {
     address: `${address.isTls ? 'https' : 'http'}://${address.host}`,
     needsToken: address.needsToken,
     tools: TOOLS.map(({ name, snippet }): ToolSetup => {
-      const { tools = [], protocols, countsAs } = SEEN_AS[name] ?? {};
-      const last = lastSeen(seen, tools, protocols);
+      const seenAs = SEEN_AS[name] ?? { tools: [] };
+      const times = seenBy(week, seenAs).map(({ at }) => at);
+      const { countsAs } = seenAs;
       return {
         name,
         snippet: snippet(address),
-        ...(last !== undefined && { lastRequestAt: new Date(last).toISOString() }),
+        ...(times.length > 0 && { lastRequestAt: new Date(Math.max(...times)).toISOString() }),
         ...(countsAs !== undefined && { countsAs }),
-        lookupsToday: tools.reduce((sum, tool) => sum + (lookups.get(tool) ?? 0), 0),
+        lookupsToday: seenBy(today, seenAs).reduce((sum, { lookups }) => sum + lookups, 0),
       };
     }),
   };
 }
 
-/** `seen`: by tool and protocol. */
-function lastSeen(
-  seen: ReadonlyMap<string, number>,
-  tools: readonly string[],
-  protocols: readonly string[] | undefined,
-): number | undefined {
-  const times = [...seen].flatMap(([name, at]) => {
+/** What was seen of a row: of its tools over its protocols. */
+function seenBy({ seen }: Counters, { tools, protocols }: SeenAs) {
+  return [...seen].flatMap(([name, found]) => {
     const [tool = '', protocol = ''] = name.split('/');
-    return tools.includes(tool) && (protocols?.includes(protocol) ?? true) ? at : [];
+    return tools.includes(tool) && (protocols?.includes(protocol) ?? true) ? found : [];
   });
-  return times.length === 0 ? undefined : Math.max(...times);
 }

@@ -83,8 +83,11 @@ function criticalPath({ criticalPath: names, stepList, elapsedMs }: Run): Html {
 /** Tools that have keys of their own, of which no action is known. */
 const WITHOUT_ACTIONS: ReadonlySet<string> = new Set([
   'actions',
+  'asset',
   'azure',
+  'buildkit',
   'ccache',
+  'gocacheprog',
   'gradle',
   'lage',
   'nx',

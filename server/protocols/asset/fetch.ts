@@ -28,18 +28,23 @@ export const fetchDirectory = singleRequest(FetchDirectoryRequest, FETCH_ASSET, 
   call.answer(FetchDirectoryResponse.encode({ ...found, rootDirectoryDigest }).finish());
 });
 
-async function fetch(kind: AssetKind, request: FetchBlobRequest, { store }: Call) {
+async function fetch(kind: AssetKind, request: FetchBlobRequest, call: Call) {
+  const { store } = call;
   const { uris, qualifiers } = request;
   const namespace = instanceOf(request);
   checkAssetName(uris, qualifiers);
-  for (const uri of uris) {
-    const result = await store.results.get(assetAddress(namespace, kind, uri, qualifiers));
+  const addresses = uris.map((uri) => assetAddress(namespace, kind, uri, qualifiers));
+  for (const [index, uri] of uris.entries()) {
+    const address = addresses[index];
+    const result = address && (await store.results.get(address));
     const asset = result && decodeAsset(result.bytes);
     if (!asset || !isWanted(asset, request)) continue;
+    call.lookedUp('asset', 'asset', true, address);
     const { digest, expiresAt } = asset;
     const digestFunction = DigestFunction_Value.SHA256;
     return { status: OK, uri, qualifiers, digest, digestFunction, ...(expiresAt && { expiresAt }) };
   }
+  for (const address of addresses.slice(0, 1)) call.lookedUp('asset', 'asset', false, address);
   throw MISS;
 }
 

@@ -7,6 +7,7 @@
 // nothing, and a header that says that nothing is stored.
 import type { Exchange } from '../../http/exchange.ts';
 import { namespaceAndKey, plainAdapter } from '../shared/plain-adapter.ts';
+import { isRepeatedMiss } from './repeated-misses.ts';
 
 const KEY = /^[0-9A-Za-z_.+@-]{1,255}$/;
 
@@ -17,6 +18,7 @@ export const rush = plainAdapter({
   parseKey: (path) => namespaceAndKey(path, KEY),
   authorize,
   deniedPutStatus: 202,
+  isRepeatedMiss,
 });
 
 function authorize(exchange: Exchange): void {

@@ -20,6 +20,8 @@ export interface SendOptions {
    * Read and verify the whole blob before sending: for clients that fail the build when a body breaks off.
    */
   readonly verifyFirst?: boolean;
+  /** True if a miss of this address is counted already. */
+  readonly isRepeatedMiss?: ((exchange: Exchange, address: ResultAddress) => boolean) | undefined;
   /** The range of a protocol with a header of its own. */
   readonly range?: string | undefined;
 }
@@ -38,7 +40,8 @@ export async function sendArtifact(
   const { store } = exchange;
   const artifact = await findArtifact(store, address);
   const blob = artifact && (await store.blobs.get(artifact.digest.hash));
-  exchange.lookedUp(how.protocol, how.protocol, blob !== undefined, address);
+  if (blob || !how.isRepeatedMiss?.(exchange, address))
+    exchange.lookedUp(how.protocol, how.protocol, blob !== undefined, address);
   if (!blob) return exchange.answerMiss();
   if (how.verifyFirst && exchange.method === 'GET') await verifyWhole(exchange, blob);
   const described = how.describe?.(artifact.attributes) ?? [];

@@ -2,7 +2,7 @@
 // Every promise of results holds for these bodies, because each is stored as an artifact (artifact.ts).
 import type { AssayError } from '../../../core/errors.ts';
 import { type Namespace, parseRequestedNamespace } from '../../../core/namespace.ts';
-import type { ResultOutcome } from '../../../store/store.ts';
+import type { ResultAddress, ResultOutcome } from '../../../store/store.ts';
 import { CONTENT_ERRORS, type ErrorFormat } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { dropBody } from '../../http/upload.ts';
@@ -32,6 +32,8 @@ export interface PlainProtocol {
    * response.
    */
   readonly deniedPutStatus?: number;
+  /** For a tool that asks several times: true if a miss is counted already. */
+  isRepeatedMiss?(exchange: Exchange, address: ResultAddress): boolean;
   /** Answers a PUT that was stored. By default 200, with the outcome in a header. */
   answerPut?(exchange: Exchange, outcome: ResultOutcome): void;
 }
@@ -60,7 +62,11 @@ export function plainAdapter(plain: PlainProtocol): Adapter {
       switch (exchange.method) {
         case 'GET':
         case 'HEAD':
-          return sendArtifact(exchange, address, { protocol, verifyFirst });
+          return sendArtifact(exchange, address, {
+            protocol,
+            verifyFirst,
+            isRepeatedMiss: plain.isRepeatedMiss,
+          });
         case 'PUT':
           return answerPut(exchange, await receiveArtifact(exchange, address, { replace }));
         default:

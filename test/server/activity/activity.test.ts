@@ -183,7 +183,6 @@ test('a request lights its own tool, and none that can’t be told from it', asy
   const others = tools.flatMap(({ name, countsAs }) => (countsAs === undefined ? [] : [[name, countsAs]]));
   expect(others).toEqual([
     ['Bazel, persistent worker', 'assay run'],
-    ['Go', 'assay run'],
     ['wireit', 'GitHub Actions cache'],
   ]);
 });

@@ -15,6 +15,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Setup } from '../../../../server/dashboard/api/types.ts';
 import { RUNTIME_FORMS, Workshop } from '../../../rig/assay.ts';
 import { type Answer, GoCommand, sha256 } from '../../../rig/go-command.ts';
 import { Random } from '../../../rig/random.ts';
@@ -255,6 +256,9 @@ describe('with a remote', () => {
     expectHit(await two.get('b'), LARGE);
     expect(await two.get('c')).toMatchObject({ Miss: true });
     expect(await two.close()).toEqual({ code: 0, stderr: '' });
+    const { tools } = (await (await fetch(`${server.url}/api/v1/setup`)).json()) as Setup;
+    const seen = tools.filter(({ lastRequestAt }) => lastRequestAt !== undefined);
+    expect(seen.map(({ name, lookupsToday }) => [name, lookupsToday])).toEqual([['Go', 3]]);
     const other = await GoCommand.start(['--store', join(shop.folder, 'third'), '--remote', server.url]);
     expect(await other.get('a')).toMatchObject({ Miss: true });
     await other.close();

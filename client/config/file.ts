@@ -1,6 +1,8 @@
 // Reads one assay.json: fields with types and positions, not yet resolved against packages and defaults.
+// Guaranteed: everything that is wrong with its fields is in one error.
 
 import { type ConfigValue, type Document, type Located, parseDocument } from '../../core/config/document.ts';
+import { Problems } from '../../core/config/problems.ts';
 import { whyNotAVariable } from '../action/declared-variables.ts';
 import { DEFAULT_FIELDS } from '../action/fields.ts';
 import { HERMETIC, type Hermetic, KEEP_UNPROVEN, type KeepUnproven } from '../action/request.ts';
@@ -49,34 +51,46 @@ export interface WrittenStep {
 }
 
 export function readConfigFile(document: Document): ConfigFile {
-  const fields = parseDocument(document).fields(FILE_FIELDS);
-  return {
-    name: fields.name?.text(),
-    dependencies: fields.dependencies?.texts() ?? [],
-    packages: fields.packages?.texts(),
-    defaults: fields.defaults ? readDefaults(fields.defaults) : {},
-    packageSteps: fields.packageSteps ? readSteps(fields.packageSteps) : new Map(),
-    steps: fields.steps ? readSteps(fields.steps) : new Map(),
+  const problems = new Problems();
+  const fields = parseDocument(document).fields(FILE_FIELDS, problems);
+  const steps = (value: ConfigValue | undefined) =>
+    problems.read(value, (given) => readSteps(given, problems)) ?? new Map<string, WrittenStep>();
+  const file: ConfigFile = {
+    name: problems.read(fields.name, text),
+    dependencies: problems.read(fields.dependencies, texts) ?? [],
+    packages: problems.read(fields.packages, texts),
+    defaults: problems.read(fields.defaults, (value) => readDefaults(value, problems)) ?? {},
+    packageSteps: steps(fields.packageSteps),
+    steps: steps(fields.steps),
   };
+  problems.throwIfAny();
+  return file;
 }
 
-function readDefaults(value: ConfigValue): Defaults {
-  return defaultsOf(value.fields(DEFAULT_FIELDS));
+const text = (value: ConfigValue) => value.text();
+const texts = (value: ConfigValue) => value.texts();
+const flag = (value: ConfigValue) => value.flag();
+
+function readDefaults(value: ConfigValue, problems: Problems): Defaults {
+  return defaultsOf(value.fields(DEFAULT_FIELDS, problems), problems);
 }
 
-function defaultsOf(fields: Partial<Record<keyof typeof DEFAULT_FIELDS, ConfigValue>>): Defaults {
+function defaultsOf(
+  fields: Partial<Record<keyof typeof DEFAULT_FIELDS, ConfigValue>>,
+  problems: Problems,
+): Defaults {
   return {
-    inputs: fields.inputs?.texts(),
-    optionalInputs: fields.optionalInputs?.texts(),
-    env: fields.env?.texts().map(checkVariable),
-    tools: fields.tools?.texts(),
-    includeIgnored: fields.includeIgnored?.flag(),
-    cacheFailures: fields.cacheFailures?.flag(),
-    hermetic: fields.hermetic?.oneOf(HERMETIC),
-    observed: fields.observed?.flag(),
-    keepUnproven: fields.keepUnproven?.oneOf(KEEP_UNPROVEN),
-    acceptMarked: fields.acceptMarked?.flag(),
-    sandbox: fields.sandbox?.flag(),
+    inputs: problems.read(fields.inputs, texts),
+    optionalInputs: problems.read(fields.optionalInputs, texts),
+    env: problems.read(fields.env, (value) => value.texts().map(checkVariable)),
+    tools: problems.read(fields.tools, texts),
+    includeIgnored: problems.read(fields.includeIgnored, flag),
+    cacheFailures: problems.read(fields.cacheFailures, flag),
+    hermetic: problems.read(fields.hermetic, (value) => value.oneOf(HERMETIC)),
+    observed: problems.read(fields.observed, flag),
+    keepUnproven: problems.read(fields.keepUnproven, (value) => value.oneOf(KEEP_UNPROVEN)),
+    acceptMarked: problems.read(fields.acceptMarked, flag),
+    sandbox: problems.read(fields.sandbox, flag),
   };
 }
 
@@ -86,11 +100,12 @@ function checkVariable(written: Located): Located {
   return written;
 }
 
-function readSteps(value: ConfigValue): Map<string, WrittenStep> {
+function readSteps(value: ConfigValue, problems: Problems): Map<string, WrittenStep> {
   const steps = new Map<string, WrittenStep>();
   for (const [name, { key, value: step }] of value.entries()) {
-    checkStepName(name, key);
-    steps.set(name, { fields: readStep(step), key: key.text() });
+    problems.read(key, () => checkStepName(name, key));
+    const fields = problems.read(step, (written) => readStep(written, problems));
+    if (fields) steps.set(name, { fields, key: key.text() });
   }
   return steps;
 }
@@ -102,17 +117,17 @@ function checkStepName(name: string, key: ConfigValue): void {
   }
 }
 
-function readStep(value: ConfigValue): StepFields {
-  const fields = value.fields(STEP_FIELDS);
+function readStep(value: ConfigValue, problems: Problems): StepFields {
+  const fields = value.fields(STEP_FIELDS, problems);
   return {
-    ...defaultsOf(fields),
-    command: fields.command && readCommand(fields.command),
-    outputs: fields.outputs?.texts(),
-    dependsOn: fields.dependsOn?.texts(),
-    cwd: fields.cwd?.text(),
-    cache: fields.cache?.flag(),
-    state: fields.state?.texts(),
-    checkpoint: fields.checkpoint && readCheckpoint(fields.checkpoint),
+    ...defaultsOf(fields, problems),
+    command: problems.read(fields.command, readCommand),
+    outputs: problems.read(fields.outputs, texts),
+    dependsOn: problems.read(fields.dependsOn, texts),
+    cwd: problems.read(fields.cwd, text),
+    cache: problems.read(fields.cache, flag),
+    state: problems.read(fields.state, texts),
+    checkpoint: problems.read(fields.checkpoint, readCheckpoint),
   };
 }
 

@@ -229,6 +229,17 @@ describe('an error with its location', () => {
       '{"steps": {\n "a": {"command": "true",\n  "ouputs": []}}}',
       'assay.json:3:3: there is no field "ouputs" here; did you mean outputs?',
     ],
+    [
+      'several wrong fields, in one error',
+      '{"step": 1,\n"defaults": {"hermetic": "x"},\n"steps": {"a": {"inputs": 3,\n"env": ["="], "cache": "no"}}}',
+      [
+        'assay.json:1:2: there is no field "step" here; did you mean steps?',
+        'assay.json:2:26: one of off, warn, strict is expected here',
+        'assay.json:3:27: a list of texts [ … ] is expected here',
+        'assay.json:4:9: "" is not a variable name: it is empty; remove it, or write a name',
+        'assay.json:4:24: true or false is expected here',
+      ].join('\n'),
+    ],
     ['a field twice', '{"steps": {}, "steps": {}}', 'assay.json:1:15: "steps" is given twice'],
     ['a wrong type', '{"steps": {"a": {"command": 3}}}', 'assay.json:1:29: a line in "quotes", or a list'],
     ['no command', '{"steps": {"a": {}}}', 'assay.json:1:12: a has no command'],

@@ -25,8 +25,8 @@ export const doctorCommand: CommandModule = {
     usage: 'assay doctor [FLAGS]',
     text: [
       'Checks everything that Assay needs on this machine: the permissions of the store, a write and a read,',
-      'its disk, the clock, the tracer, the sandbox, the remote. For each problem it says what to do.',
-      'It writes one small blob to the store and changes nothing else.',
+      'its disk, the clock, the tracer, the sandbox, the remote, and which namespace and rights the token has.',
+      'For each problem it says what to do. It writes one small blob to the store and changes nothing else.',
     ].join('\n'),
     flags,
     environment: {

@@ -6,7 +6,7 @@ import type { ListedDivergence } from '../../store/review/divergences.ts';
 import type { ForgetProgress, ForgetReport } from '../../store/review/forget.ts';
 import { type Selection, selectionTexts } from '../../store/review/selection.ts';
 import { authorization } from './authorization.ts';
-import { parseRemoteUrl } from './url.ts';
+import { parseRemoteUrl, serverAddress } from './url.ts';
 
 export interface RemoteForget {
   readonly selection: Selection;
@@ -27,7 +27,7 @@ export class RemoteAdmin {
         'ASSAY_USAGE',
         `give the server without ${url.pathname}; --namespace names a namespace`,
       );
-    this.#base = `${url.protocol.replace(/^grpc/, 'http')}//${url.host}`;
+    this.#base = serverAddress(url);
     this.#headers = authorization(url, token);
   }
 

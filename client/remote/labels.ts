@@ -8,6 +8,7 @@ import type { Labelled } from '../../store/store.ts';
 import { REMOTE } from '../limits.ts';
 import { authorization } from './authorization.ts';
 import type { RemoteOptions } from './remote.ts';
+import { serverAddress } from './url.ts';
 import { WaitBudget } from './wait-budget.ts';
 
 export class RemoteLabels {
@@ -15,10 +16,8 @@ export class RemoteLabels {
   readonly #headers: Record<string, string>;
   readonly #budget: WaitBudget;
 
-  /** An Assay server speaks HTTP on the same port as gRPC. */
   constructor({ url, token, now }: RemoteOptions) {
-    const protocol = url.protocol.replace(/^grpc/, 'http');
-    this.#url = `${protocol}//${url.host}${LABELS_PATH}${url.pathname.replace(/^\/+|\/+$/g, '')}`;
+    this.#url = `${serverAddress(url)}${LABELS_PATH}${url.pathname.replace(/^\/+|\/+$/g, '')}`;
     this.#headers = authorization(url, token);
     this.#budget = new WaitBudget(now);
   }

@@ -3,6 +3,7 @@ import { AssayError, messageOf } from '../../core/errors.ts';
 import { type ReportedStep, RUNS_PATH } from '../../core/metadata/run-report.ts';
 import { LOGIN } from '../limits.ts';
 import { authorization } from './authorization.ts';
+import { serverAddress } from './url.ts';
 
 export interface ReportedRun {
   readonly startedAt: string;
@@ -19,18 +20,14 @@ export interface ReportedRun {
 
 /** The run's page. It holds nothing of the remote's address but the server. */
 export function pageOf(id: string, url: URL): string {
-  return `${serverOf(url)}/runs/${id}`;
-}
-
-function serverOf({ protocol, host }: URL): string {
-  return `${protocol.replace(/^grpc/, 'http')}//${host}`;
+  return `${serverAddress(url)}/runs/${id}`;
 }
 
 export async function runOf(
   id: string,
   { url, token }: { readonly url: URL; readonly token: string | undefined },
 ): Promise<ReportedRun> {
-  const base = serverOf(url);
+  const base = serverAddress(url);
   const { status, text } = await ask(`${base}${RUNS_PATH}/${id}`, authorization(url, token));
   if (status === 404)
     throw new AssayError(

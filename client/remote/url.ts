@@ -13,6 +13,11 @@ export function parseRemoteUrl(text: string): URL {
   );
 }
 
+/** An Assay server speaks HTTP on the same port as gRPC. Without a path. */
+export function serverAddress({ protocol, host }: URL): string {
+  return `${protocol.replace(/^grpc/, 'http')}//${host}`;
+}
+
 /** The same remote with a sub-namespace, for keys of another kind. */
 export function remoteBelow(url: URL, namespace: Namespace): URL {
   const below = new URL(url);

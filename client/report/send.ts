@@ -2,6 +2,7 @@
 import { RUNS_PATH, type RunReport } from '../../core/metadata/run-report.ts';
 import { REPORT } from '../limits.ts';
 import { authorization } from '../remote/authorization.ts';
+import { serverAddress } from '../remote/url.ts';
 
 export interface ReportTarget {
   readonly url: URL;
@@ -15,7 +16,7 @@ export async function sendReport(
   report: RunReport,
   { url, token }: Omit<ReportTarget, 'form'>,
 ): Promise<string | undefined> {
-  const base = `${url.protocol.replace(/^grpc/, 'http')}//${url.host}`;
+  const base = serverAddress(url);
   const namespace = url.pathname.replace(/^\/+|\/+$/g, '');
   try {
     const { request } = await import('undici');

@@ -2,17 +2,22 @@
 import { randomBytes } from 'node:crypto';
 import { digestOf } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
-import { DOCTOR } from '../../limits.ts';
+import { TOKEN_PATH, type TokenInfo } from '../../../core/metadata/token-info.ts';
+import { DOCTOR, LOGIN } from '../../limits.ts';
+import { authorization } from '../../remote/authorization.ts';
 import { openRemote } from '../../remote/open.ts';
 import { isTokenVisible } from '../../remote/token.ts';
-import { parseRemoteUrl } from '../../remote/url.ts';
+import { parseRemoteUrl, serverAddress } from '../../remote/url.ts';
+import { inOneLine } from '../../terminal/sync-stream.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 
 export async function checkRemote(text: string | undefined, token: string | undefined): Promise<Finding[]> {
   if (!text) return [well('remote', 'none; set ASSAY_REMOTE to share results')];
   try {
     const url = parseRemoteUrl(text);
-    return [await answers(url, token), ...secrecy(url, token)];
+    const answer = await answers(url, token);
+    const known = answer.state === 'ill' ? undefined : await scope(url, token);
+    return [answer, ...(known ? [known] : []), ...secrecy(url, token)];
   } catch (error) {
     return [illBecause('remote', error, 'Correct ASSAY_REMOTE or --remote.')];
   }
@@ -37,6 +42,28 @@ async function answers(url: URL, token: string | undefined): Promise<Finding> {
   } finally {
     await remote.close();
   }
+}
+
+/** What the server says of the token. Undefined if it can't tell: it is no Assay server, or an older one. */
+async function scope(url: URL, token: string | undefined): Promise<Finding | undefined> {
+  const { request } = await import('undici');
+  try {
+    const answer = await request(`${serverAddress(url)}${TOKEN_PATH}`, {
+      headers: authorization(url, token),
+      signal: AbortSignal.timeout(LOGIN.timeoutMs),
+    });
+    const text = await answer.body.text();
+    return answer.statusCode === 200 ? well('token', inOneLine(scopeText(JSON.parse(text)))) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function scopeText({ name, namespace, reads, rights, expiresAt }: TokenInfo): string {
+  const own = namespace === '' ? 'the whole server' : namespace;
+  const besides = reads.length === 0 ? '' : `, reads also ${reads.join(', ')}`;
+  const end = expiresAt === undefined ? '' : `; until ${expiresAt}`;
+  return `${name}: ${own}${besides}; rights ${rights.join(', ')}${end}`;
 }
 
 function secrecy(url: URL, token: string | undefined): Finding[] {

@@ -3,6 +3,7 @@
 import { type Hash, isHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { RunReport } from '../../../core/metadata/run-report.ts';
+import type { TokenInfo } from '../../../core/metadata/token-info.ts';
 import {
   type NamespaceRange,
   narrowedTo,
@@ -69,6 +70,17 @@ export async function reportRun(
     server.lifecycle.whileWriting(() => explained);
   });
   return { id: report.id, url: `${addressOf(exchange)}/runs/${report.id}` };
+}
+
+export function token({ store: { identity } }: Exchange): TokenInfo {
+  const { name, namespace, reads, rights, expiresAt } = identity;
+  return {
+    name,
+    namespace,
+    reads,
+    rights: [...rights].sort(),
+    ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
+  };
 }
 
 export function runs(exchange: Exchange, query: Partial<RunsQuery>): Promise<Runs> {

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { parseHash } from '../../../core/digest.ts';
 import { RUNS_PATH, type RunReport } from '../../../core/metadata/run-report.ts';
+import { TOKEN_PATH } from '../../../core/metadata/token-info.ts';
 import { all, READ_RUNS } from '../../access/rights.ts';
 import { authorized, onlyMethods } from '../../http/app.ts';
 import { jsonErrors } from '../../http/error-response.ts';
@@ -110,6 +111,13 @@ export const ROUTES: readonly Route[] = [
     answers: schemas.SETUP,
     needs: STATS,
     answer: (exchange) => answers.setup(exchange),
+  },
+  {
+    url: TOKEN_PATH,
+    summary: 'The namespaces and the rights of the token that asks',
+    answers: schemas.TOKEN,
+    needs: all(),
+    answer: async (exchange) => answers.token(exchange),
   },
   {
     url: '/api/v1/actions/:key',

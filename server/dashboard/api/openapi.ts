@@ -52,7 +52,10 @@ function operationOf({ url, needs, query = {}, summary, answers }: DescribedRout
   }));
   return {
     summary,
-    description: `Needs ${needs.rights.join(needs.isAny ? ' or ' : ' and ')}.`,
+    description:
+      needs.rights.length === 0
+        ? 'Needs no right.'
+        : `Needs ${needs.rights.join(needs.isAny ? ' or ' : ' and ')}.`,
     parameters: [...inPath, ...inQuery],
     responses: {
       200: { description: 'The answer', content: { 'application/json': { schema: schemaOf(answers) } } },

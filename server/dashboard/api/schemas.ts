@@ -1,5 +1,6 @@
 // The shape of every answer of /api/v1, for OpenAPI. The compiler compares each shape with its type in types.ts: a
 // field that is missing here, or that no answer has, is an error.
+import type { TokenInfo } from '../../../core/metadata/token-info.ts';
 import type {
   Action,
   ActionDifference,
@@ -178,6 +179,14 @@ export const RUN: ShapeOf<Run> = {
   criticalPath: ['string'],
   'previous?': { id: 'string', elapsedMs: 'number' },
   lookups: [EVENT],
+};
+
+export const TOKEN: ShapeOf<TokenInfo> = {
+  name: 'string',
+  namespace: 'string',
+  reads: ['string'],
+  rights: ['string'],
+  'expiresAt?': 'string',
 };
 
 export const REPORTED: ShapeOf<Reported> = { id: 'string', url: 'string' };

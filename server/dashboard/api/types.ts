@@ -14,6 +14,7 @@
 //   GET  /api/v1/hermeticity?days=N               Hermeticity
 //   GET  /api/v1/storage                          Storage
 //   GET  /api/v1/setup                            Setup
+//   GET  /api/v1/token                            TokenInfo, for every token
 //   GET  /api/v1/openapi.json                     this list as OpenAPI 3.1
 //
 // Runs, misses and hermeticity hold what the token may read: its own namespace, those that it reads besides, and with

@@ -198,6 +198,7 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
   'fastify /api/v1/tail': [{ path: '/api/v1/tail', isLive: true }],
   'fastify /api/v1/figures': [{ path: '/api/v1/figures?from=2026-11-17', isLive: true }],
   'fastify /api/v1/storage': [{ path: '/api/v1/storage', isLive: true }],
+  'fastify /api/v1/token': [{ path: '/api/v1/token' }],
   'fastify /api/v1/setup': [{ path: '/api/v1/setup', isLive: true }],
   'fastify /api/v1/hermeticity': [{ path: '/api/v1/hermeticity?days=90', isLive: true }],
   'fastify /api/v1/actions/:key': [{ path: `/api/v1/actions/${KEY.hash}` }],

@@ -91,6 +91,10 @@ describe('doctor reports a remote', () => {
       expect((await asked('right')).about('remote')).toMatchObject({
         detail: expect.stringContaining('answers in'),
       });
+      expect((await asked('right')).about('token')).toMatchObject({
+        state: 'well',
+        detail: expect.stringMatching(/^root: the whole server; rights .*results:read/),
+      });
       const { code, about } = await asked('wrong');
       expect(code).toBe(3);
       expect(about('remote')).toMatchObject({ state: 'ill', detail: expect.stringContaining('401') });

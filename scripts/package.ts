@@ -4,7 +4,7 @@
 //   npm run package -- @our-team/assay  for a registry, under a name in your scope
 //
 // It holds the executable with its helpers, the starter that is installed as `assay`, the Node and the bundle
-// that `assay serve` runs on, and the library. It needs no other package, so npm downloads nothing else. It
+// that `assay serve` runs on, the library, and a man page. It needs no other package, so npm downloads nothing else. It
 // holds machine code, so npm checks the machine's architecture first.
 //
 // Assay is not in the public registry. A name without a scope is refused: machines that do not know your
@@ -22,6 +22,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { manPage } from './man-page.ts';
 import { progress } from './progress.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -51,6 +52,8 @@ const SCHEMAS = {
 /** Node’s licence, which a redistribution must include. */
 const NODE_LICENSE = join(ROOT, `node_modules/node-linux-${process.arch}/LICENSE`);
 
+const MAN_PAGE = 'man/assay.1';
+
 /** Left out: compiled code speeds up hits, and hits run in the executable. */
 function isInstalled(path: string): boolean {
   return path !== join(DIST, 'node/compiled') && path !== join(DIST, 'node/assay.cjs');
@@ -77,6 +80,7 @@ function manifest(name: string | undefined) {
     exports: { ...exports, ...Object.fromEntries(installedSchemas) },
     ...(name === undefined && { private: true }),
     bin: { assay: 'dist/assay-start' },
+    man: [MAN_PAGE],
     os: ['linux'],
     cpu: [process.arch],
     libc: ['glibc'],
@@ -116,6 +120,8 @@ function pack(name: string | undefined): string {
     for (const { source, installed } of Object.values(SCHEMAS))
       cpSync(join(ROOT, source), join(folder, installed));
     cpSync(NODE_LICENSE, join(folder, 'dist/node/LICENSE'));
+    mkdirSync(join(folder, dirname(MAN_PAGE)));
+    writeFileSync(join(folder, MAN_PAGE), manPage(join(DIST, 'assay'), String(about.version)));
     writeFileSync(join(folder, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
     const packed = join(folder, 'packed.tgz');
     progress('packing, a dot for every 20 MB');

@@ -51,7 +51,7 @@ test('packing says what it is at', () => {
 test('it brings no other package and none of the tests', () => {
   expect(readdirSync(within('node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['assay']);
   expect(readdirSync(within('node_modules/assay')).sort()).toEqual(
-    ['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json', 'schema'].sort(),
+    ['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'man', 'package.json', 'schema'].sort(),
   );
 });
 
@@ -63,6 +63,17 @@ test('it says which machines it is for, and can not be published by mistake', ()
 
 test('it brings the licence of the Node that it brings', () => {
   expect(readFileSync(within('node_modules/assay/dist/node/LICENSE'), 'utf8')).toContain('Node.js');
+});
+
+test('its man page has the help of every command', async () => {
+  const { man } = JSON.parse(readFileSync(within('node_modules/assay/package.json'), 'utf8'));
+  const page = readFileSync(within(join('node_modules/assay', ...man)), 'utf8');
+  const { stdout } = await assay('completion', 'fish');
+  const commands = [...stdout.matchAll(/use_subcommand -f -a (\S+)/g)].map(([, name = '']) => name);
+  expect(commands).toContain('run');
+  for (const name of commands) expect(page).toContain(`.SH "ASSAY ${name.toUpperCase()}"\n`);
+  expect(page).toMatch(/\n {2}\\-\\-hermetic=/);
+  expect(page).not.toMatch(/\n'/); // a request of roff
 });
 
 test('the command runs, watches, and hits', async () => {

@@ -171,7 +171,8 @@ export class Clone {
       const stats = statOf(file);
       if (!stats) continue;
       if (how === 'remove') rmSync(file, { recursive: true, force: true });
-      else writeFileSync(stats.isDirectory() ? join(file, 'stray') : file, 'spoilt\n');
+      else if (!stats.isSymbolicLink())
+        writeFileSync(stats.isDirectory() ? join(file, 'stray') : file, 'spoilt\n');
     }
     return `${how} ${outputs.join(' ')}`;
   }

@@ -17,7 +17,7 @@ export interface Truth {
 export interface TruthOptions {
   /** In order; a step after a failed dependency does not run. */
   readonly steps: readonly Step[];
-  /** Steps whose outputs the copy must not have. */
+  /** Steps whose outputs the copy must not have. Each step starts without its own. */
   readonly without: readonly Step[];
   readonly others: readonly Step[];
   readonly folder: string;
@@ -30,8 +30,9 @@ export async function truthOf(clone: Clone, options: TruthOptions): Promise<Trut
   clone.copyTo(home, { steps: without });
   const workspace = clone.workspaceIn(home);
   const results = new Map<string, Pick<StepResult, 'exitCode' | 'stdout' | 'stderr'>>();
-  for (const { name, argv, dependsOn } of steps) {
+  for (const { name, argv, dependsOn, outputs } of steps) {
     if (dependsOn.some((one) => results.get(one)?.exitCode !== 0)) continue;
+    for (const path of outputs) rmSync(join(workspace, path), { recursive: true, force: true });
     const scratch = join(folder, `scratch-${name}`);
     for (const one of ['home', 'tmp']) mkdirSync(join(scratch, one), { recursive: true });
     const env = environment(scratch, nonce);

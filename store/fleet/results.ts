@@ -65,15 +65,15 @@ const REPLACE: Statement = {
   text: `
     WITH c AS (SELECT tick FROM assay.clock), held AS (${HELD}),
       old AS (
-        SELECT ${resultInIndex('r')} AS index, 0 AS bucket, r.age AS was FROM assay.result r
-        WHERE r.namespace = $1 AND r.key = $2 AND r.id = $9
+        SELECT r.id, ${resultInIndex('r')} AS index, 0 AS bucket, r.age AS was FROM assay.result r
+        WHERE r.namespace = $1 AND r.key = $2 AND r.id = $9 FOR UPDATE
       ),
       changed AS (
         UPDATE assay.result r SET bytes = $3, hashes = $4::bytea[], sizes = $5::int8[], writer = $6,
           checksum = $7, id = nextval('assay.generation'), age = c.tick
-        FROM c, held WHERE held.n = $8 AND r.namespace = $1 AND r.key = $2 AND r.id = $9 RETURNING r.id
+        FROM c, held, old WHERE held.n = $8 AND r.namespace = $1 AND r.key = $2 AND r.id = old.id RETURNING r.id
       ),
-      left_behind AS (SELECT old.*, c.tick AS stays FROM old, changed, c),
+      left_behind AS (SELECT old.index, old.bucket, old.was, c.tick AS stays FROM old, changed, c),
       uncounted AS (${takenOut('left_behind')}),
       unused AS (DELETE FROM assay.result_use u USING changed WHERE u.id = $9),
       used AS (INSERT INTO assay.result_use SELECT id, c.tick FROM changed, c)

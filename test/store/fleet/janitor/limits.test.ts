@@ -1,8 +1,14 @@
 // The limits of a fleet: what counts, what is evicted, and when a write is refused.
+import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../../../core/namespace.ts';
-import { BLOB_LEASE_TICKS, RESULT_LEASE_TICKS } from '../../../../store/fleet/index/logical-clock.ts';
+import {
+  BLOB_LEASE_TICKS,
+  FRESH_TICKS,
+  RESULT_LEASE_TICKS,
+} from '../../../../store/fleet/index/logical-clock.ts';
+import { FleetEviction } from '../../../../store/fleet/janitor/eviction.ts';
 import { STORE } from '../../../../store/limits.ts';
 import { addressOf, contentOf, putOne, resultNaming, streamOf } from '../../content.ts';
 import { TestFleet, type TestNode } from '../nodes.ts';
@@ -13,6 +19,9 @@ const LARGE = 40_000;
 const SMALL_HELD = SMALL + 8 + 500;
 
 const fleet = new TestFleet();
+/** Statements that wait for a lock of another one. */
+const WAITING =
+  "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
 const isMissing = async (store: TestNode, bytes: Buffer) =>
   (await store.blobs.missing([digestOf(bytes)])).length === 1;
 
@@ -77,6 +86,32 @@ describe('the count', () => {
     await fleet.database.advance(one.engine.clock.ticksFor(STORE.indexAnswerMs) + 1);
     await expectCounted(one);
     await one.engine.blobs.put(digestOf(contentOf('later', SMALL)), contentOf('later', SMALL));
+    await expectCounted(one);
+  });
+
+  test('has a result once that is replaced while an eviction moves its age', async () => {
+    const one = await fleet.node({ memoMs: 0 });
+    await putResult(one, 'a');
+    const other = await putOne(one, contentOf('b', SMALL));
+    await fleet.database.advance(one.engine.clock.ticksFor(STORE.indexAnswerMs) + FRESH_TICKS + 1);
+    await expectCounted(one);
+    // It is used, so the eviction gives it a later age, which no count has passed.
+    await one.results.get(addressOf('a'));
+    const evicting = new pg.Client(fleet.database.url);
+    await evicting.connect();
+    try {
+      await evicting.query('BEGIN');
+      await new FleetEviction({
+        query: async (statement, values = []) =>
+          (await evicting.query({ ...statement, values: [...values] })).rows,
+      }).step({ bucket: 0, index: 1 });
+      const replaced = one.results.update(addressOf('a'), () => resultNaming(other));
+      await expect.poll(() => fleet.database.query(WAITING)).toHaveLength(1);
+      await evicting.query('COMMIT');
+      await replaced;
+    } finally {
+      await evicting.end();
+    }
     await expectCounted(one);
   });
 

@@ -44,6 +44,8 @@ export interface ElectionOptions {
 
 /** The session that holds the lock. */
 export interface Mandate extends Queries {
+  /** How often this node was elected. */
+  readonly term: number;
   /** Throws unless this node holds the lock now: to be asked before work that is not a statement. */
   confirm(): Promise<void>;
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>;
@@ -56,6 +58,7 @@ export class Election {
   /** The start of the last statement that PostgreSQL has answered. */
   #sureFrom = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
+  #terms = 0;
   #isClosed = false;
 
   constructor(options: ElectionOptions) {
@@ -75,6 +78,7 @@ export class Election {
     const held = this.#held;
     if (!held) return undefined;
     return {
+      term: this.#terms,
       query: (statement, values) => held.session.query(statement, values),
       transaction: (work) => held.session.transaction(work),
       confirm: async () => {
@@ -96,6 +100,7 @@ export class Election {
       const [row] = await session.query<{ isElected: boolean; pid: number }>(ELECT);
       if (row?.isElected && !this.#isClosed) {
         this.#held = { session, pid: row.pid };
+        this.#terms++;
         this.#beatLater();
         return true;
       }

@@ -9,7 +9,8 @@
 // R2 The tasks of a round run beside one another. A task that is still running is not started again: the next round goes
 //    on without it.
 // R3 What was removed is reported once, in one event of a round.
-// R4 Only a round that has claimed the right to delete objects deletes some (ownership/ownership.ts).
+// R4 An eviction that was begun ends at its target, also if the janitor that began it is gone.
+// R5 Only a round that has claimed the right to delete objects deletes some (ownership/ownership.ts).
 import { messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import { STORE } from '../../limits.ts';
@@ -81,6 +82,8 @@ export class Janitor {
   /** By the name of the task. */
   readonly #running = new Map<string, Promise<void>>();
   #removed = NOTHING;
+  /** The term in which no eviction is unfinished. */
+  #settledTerm: number | undefined;
   #isClosed = false;
 
   constructor(options: JanitorOptions) {
@@ -134,7 +137,7 @@ export class Janitor {
     ]);
   }
 
-  /** Each round claims the right to delete, also while a deletion of an earlier round is still running (R4). */
+  /** Each round claims the right to delete, also while a deletion of an earlier round is still running (R5). */
   async #delete(mandate: Mandate): Promise<void> {
     const { bucket, ownership } = this.#options;
     if (bucket.isAway) return;
@@ -187,9 +190,12 @@ export class Janitor {
     const eviction = new FleetEviction(mandate);
     let held = await this.#look(mandate);
     await this.#count.countAnew(mandate);
+    // Another janitor, or a round that failed, may have begun an eviction: this one goes on to the target (R4).
+    const evictFrom = this.#settledTerm === mandate.term ? STORE.evictFrom : STORE.evictTo;
+    this.#settledTerm = undefined;
     const isFull = {
-      bucket: held.bucket > space.limits.bucket * STORE.evictFrom,
-      index: held.index > space.limits.index * STORE.evictFrom,
+      bucket: held.bucket > space.limits.bucket * evictFrom,
+      index: held.index > space.limits.index * evictFrom,
     };
     const excess = (part: keyof HeldBytes) =>
       isFull[part] ? Math.max(0, held[part] - space.limits[part] * STORE.evictTo) : 0;
@@ -205,6 +211,7 @@ export class Janitor {
       held = await this.#look(mandate);
       looked = now();
     }
+    if (!this.#isClosed) this.#settledTerm = mandate.term;
   }
 
   #add(more: Partial<Removed>): void {

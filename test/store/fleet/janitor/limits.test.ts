@@ -204,6 +204,28 @@ describe('an eviction', () => {
     await expectCounted(one);
   });
 
+  test('that another janitor may have begun is finished by the next one', async () => {
+    const limit = 100 * SMALL_HELD;
+    const [one, two] = [
+      await fleet.node({ maxIndexBytes: limit }),
+      await fleet.node({ maxIndexBytes: limit }),
+    ];
+    const fill = async (first: number, last: number) => {
+      for (let at = first; at < last; at++) await putOne(two, contentOf(`blob ${at}`, SMALL));
+      await allLeasesEnd();
+    };
+    await fill(0, 93);
+    await one.engine.janitor.run();
+    target(limit, one.engine.space.figures?.index, SMALL_HELD + 1);
+    // It knows now that no eviction is unfinished, and begins at 95 %.
+    await fill(93, 96);
+    await one.engine.janitor.run();
+    expect(one.engine.space.figures?.index).toBe(93 * SMALL_HELD);
+    await one.engine.janitor.close();
+    await two.engine.janitor.run();
+    target(limit, two.engine.space.figures?.index, SMALL_HELD + 1);
+  });
+
   test('of results alone ends at its target: each names one small blob', async () => {
     const limit = 50_000;
     const one = await fleet.node({ maxIndexBytes: limit, memoMs: 0 });

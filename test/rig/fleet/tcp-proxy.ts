@@ -61,13 +61,8 @@ export class TcpProxy {
     this.#pairs.add(pair);
     client.on('data', (bytes) => this.#pass(bytes, server, 'deaf'));
     server.on('data', (bytes) => this.#pass(bytes, client, 'mute'));
-    const end = (): void => {
-      this.#pairs.delete(pair);
-      client.destroy();
-      server.destroy();
-    };
-    client.on('close', end);
-    server.on('close', end);
+    client.on('close', () => this.#end(pair, server, 'deaf'));
+    server.on('close', () => this.#end(pair, client, 'mute'));
   }
 
   #pass(bytes: Buffer | string, to: Socket, unless: Link): void {
@@ -76,10 +71,18 @@ export class TcpProxy {
     else to.write(bytes);
   }
 
+  /** The end of a connection vanishes like its bytes: the other side keeps it open. */
+  #end(pair: readonly [Socket, Socket], other: Socket, unless: Link): void {
+    if (this.#link === 'frozen' || this.#link === unless) return;
+    this.#pairs.delete(pair);
+    other.destroy();
+  }
+
   #cut(): void {
     for (const [client, server] of this.#pairs) {
       client.destroy();
       server.destroy();
     }
+    this.#pairs.clear();
   }
 }

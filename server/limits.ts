@@ -282,6 +282,8 @@ export const DASHBOARD = {
   /** Inputs and outputs of an action, and the end of its log. */
   listedFiles: 10_000,
   shownLogBytes: 64 * KIB,
+  /** Failed steps of a run whose logs its page shows. */
+  shownFailures: 5,
   /** A walk through the store for the storage page: how long its counts are used. */
   countedMs: 5 * MINUTE,
   /** A token that ends within this time is about to expire. */

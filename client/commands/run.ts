@@ -64,7 +64,7 @@ export const runCommand: CommandModule = {
       ASSAY_REMOTE: 'the remote’s URL; a failing remote never fails a run',
       ASSAY_TOKEN: 'sent to the remote as a Bearer token; never passed to COMMAND',
       ASSAY_REPORT:
-        '0: do not report the run to an Assay server. A report has names, digests and durations, and no values of variables',
+        '0: do not report the run to an Assay server. A report has names, digests and durations, and no values of variables. The end of what a failed step printed goes with it',
       ASSAY_WHERE:
         'the name of this machine or job in receipts (default: the address of the CI job, or the host’s name)',
     },

@@ -89,13 +89,16 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace, samp
     const opened = await (await runner)?.cache.openedRemote();
     const { remoteUrl: url, token } = cacheOptions;
     if (!url || !opened?.usable || opened.reportForm === 0) return;
-    const [{ buildReport }, { sendReport }, { namedStepId }] = await Promise.all([
+    const [{ buildReport }, { sendReport }, { sendLogs }, { namedStepId }] = await Promise.all([
       import('../report/build-report.ts'),
       import('../report/send.ts'),
+      import('../report/send-logs.ts'),
       import('../history/step-id.ts'),
     ]);
     const idOf = (step: string) => namedStepId(step, workspace.root, caller);
     const around = { workspace: workspace.root, steps, caller, idOf };
+    const openStore = async () => (await runner)?.cache.openStore();
+    await sendLogs(view.ends, opened, openStore, summary.elapsedMs);
     const built = buildReport(events.recorded, summary, around, opened.reportForm);
     const address = await sendReport(built, { url, token });
     if (address !== undefined) new SyncStream(2).write(`assay: ${address}\n`);

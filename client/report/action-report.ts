@@ -39,9 +39,10 @@ export class ActionReport {
 
   /** The address of the run's page. Undefined if the server did not take the report in time. */
   async send(summary: RunSummary, target: ReportTarget): Promise<string | undefined> {
-    const [{ buildReport }, { sendReport }, { nameOfAction, stepIdOf }] = await Promise.all([
+    const [{ buildReport }, { sendReport }, { sendLogs }, { nameOfAction, stepIdOf }] = await Promise.all([
       import('./build-report.ts'),
       import('./send.ts'),
+      import('./send-logs.ts'),
       import('../history/step-id.ts'),
     ]);
     const { request, caller, began } = this.#action;
@@ -54,7 +55,8 @@ export class ActionReport {
     const declared = { id: step, dependsOn: [], env: request.variables.map(({ name }) => name) };
     const idOf = () => stepIdOf(request, caller);
     const around = { workspace: request.workspace, steps: [declared], caller, idOf };
-    return sendReport(buildReport(recorded, totals, around, target.form), target);
+    await sendLogs([summary], target.remote, target.openStore, elapsedMs);
+    return sendReport(buildReport(recorded, totals, around, target.remote.reportForm), target);
   }
 }
 

@@ -1,7 +1,13 @@
 // Makes the report of a run from what was recorded.
 // Guarantee: it has no content, no value of a variable and no command line.
 import { randomUUID } from 'node:crypto';
-import { type ReportedStep, RUN_REPORT, RUNS_FORM, type RunReport } from '../../core/metadata/run-report.ts';
+import {
+  type ReportedStep,
+  RUN_REPORT,
+  RUNS_FORM,
+  type RunReport,
+  STEP_IDS_FORM,
+} from '../../core/metadata/run-report.ts';
 import type { StepId } from '../../core/metadata/step-id.ts';
 import { VERSION } from '../../core/version.ts';
 import type { Variables } from '../action/environment.ts';
@@ -54,7 +60,8 @@ export function buildReport(
     warnings: summary.warnings.slice(0, RUN_REPORT.maxWarnings).map(text),
     steps: recorded.ends.slice(0, RUN_REPORT.maxSteps).map((end) => ({
       ...reportedStep(end, recorded, byName),
-      ...(form >= RUNS_FORM && { id: idOf(end.step), ...differencesIn(end) }),
+      ...(form >= STEP_IDS_FORM && { id: idOf(end.step), ...differencesIn(end) }),
+      ...(form >= RUNS_FORM && end.outcome === 'failed' && end.log && { log: end.log }),
     })),
   };
   return fitting(whole);

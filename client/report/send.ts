@@ -1,20 +1,23 @@
 // Sends the report of a run to the remote's server. Whatever fails, the run goes on as if there were no reports.
 import { RUNS_PATH, type RunReport } from '../../core/metadata/run-report.ts';
+import type { Store } from '../../store/store.ts';
 import { REPORT } from '../limits.ts';
 import { authorization } from '../remote/authorization.ts';
+import type { Remote } from '../remote/remote.ts';
 import { serverAddress } from '../remote/url.ts';
 
 export interface ReportTarget {
   readonly url: URL;
   readonly token: string | undefined;
-  /** The newest form of a report that the server takes. */
-  readonly form: number;
+  readonly remote: Remote;
+  /** The local store. */
+  openStore(): Promise<Store | undefined>;
 }
 
 /** The address of the run's page. Undefined if the server did not take the report in time. */
 export async function sendReport(
   report: RunReport,
-  { url, token }: Omit<ReportTarget, 'form'>,
+  { url, token }: Pick<ReportTarget, 'url' | 'token'>,
 ): Promise<string | undefined> {
   const base = serverAddress(url);
   const namespace = url.pathname.replace(/^\/+|\/+$/g, '');
@@ -34,6 +37,6 @@ export async function sendReport(
 }
 
 /** A longer run may wait longer. */
-function waitMs(elapsedMs: number): number {
+export function waitMs(elapsedMs: number): number {
   return Math.ceil(Math.min(REPORT.maxWaitMs, REPORT.waitMs + elapsedMs * REPORT.waitShare));
 }

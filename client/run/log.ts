@@ -21,6 +21,17 @@ export function replay(log: Log, to: Readonly<Record<StreamName, Writable>>): vo
   for (const { stream, bytes } of pieces(log)) to[stream].write(bytes);
 }
 
+/** The last bytes of a log, in the order in which they came. */
+export function endOfLog(log: Log, bytes: number): Buffer {
+  let skipped = Math.max(0, log.stdout.length + log.stderr.length - bytes);
+  const kept: Uint8Array[] = [];
+  for (const piece of pieces(log)) {
+    if (skipped < piece.bytes.length) kept.push(piece.bytes.subarray(skipped));
+    skipped = Math.max(0, skipped - piece.bytes.length);
+  }
+  return Buffer.concat(kept);
+}
+
 /** Records a log of at most RUN.maxLogBytes. Beyond that it records nothing more, and `tooLong` is true. */
 export class LogRecorder {
   readonly #streams = { stdout: new GrowingBytes(), stderr: new GrowingBytes() };

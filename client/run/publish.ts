@@ -6,8 +6,9 @@
 // with it.
 import { readFileSync } from 'node:fs';
 import { concurrently } from '../../core/concurrently.ts';
-import { digestOf, type Hash } from '../../core/digest.ts';
+import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
+import { RUN_REPORT } from '../../core/metadata/run-report.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { encodePathSet, type PathSet, resultKey, type StateOf } from '../../core/path-set.ts';
 import { STORE } from '../../store/limits.ts';
@@ -26,6 +27,7 @@ import { localPathSets, type PathSetStorage } from '../path-sets/storage.ts';
 import type { Report } from '../terminal/events.ts';
 import type { RunContext } from './context.ts';
 import type { KeyedAction } from './key.ts';
+import { endOfLog, type Log } from './log.ts';
 import type { SealedResult, Unpublishable } from './seal.ts';
 
 export interface Published {
@@ -83,6 +85,27 @@ export async function publish(
   const result = digestOf(sealed.result).hash;
   cache.madeHere?.add({ ...unshared, result, workspace, isStep: name !== undefined });
   return { published: true, diverged: false, address: found, ...(uploads && { sent: address.key.hash }) };
+}
+
+/**
+ * Stores the end of what a failed command printed, for the report of the run. Undefined if it printed nothing, or if
+ * the result would not have been shared.
+ */
+export async function keepFailedLog(
+  log: Log,
+  action: KeyedAction,
+  { cache }: RunContext,
+): Promise<Digest | undefined> {
+  const bytes = endOfLog(log, RUN_REPORT.maxLogBytes);
+  const store = bytes.length > 0 && sharesByDefault(action) ? await cache.openStore() : undefined;
+  if (!store) return undefined;
+  const digest = digestOf(bytes);
+  try {
+    await putLocally([{ digest, bytes }], store.blobs);
+    return digest;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A run whose result would have been shared. */

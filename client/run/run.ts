@@ -7,7 +7,7 @@
 //
 // A hit that --check-hits sampled runs its command all the same (check-hits/check-hit.ts).
 // The command's exit code and outputs are the same with a working cache, a broken one, or none.
-import type { Hash } from '../../core/digest.ts';
+import type { Digest, Hash } from '../../core/digest.ts';
 import { type EvidenceStatus, lacksProof } from '../../core/evidence.ts';
 import { type MissCause, type ReportedDifference, RUN_REPORT } from '../../core/metadata/run-report.ts';
 import type { RunRequest } from '../action/request.ts';
@@ -22,11 +22,11 @@ import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
 import type { Hit } from './hit.ts';
 import { type IdentifiedAction, type KeyedAction, keyOf } from './key.ts';
-import { replay } from './log.ts';
+import { type Log, replay } from './log.ts';
 import { lookup, lookupLocally } from './lookup.ts';
 import { MissReasons } from './miss-reasons.ts';
 import { ownHit } from './own-hit.ts';
-import { publish } from './publish.ts';
+import { keepFailedLog, publish } from './publish.ts';
 import type { HitReceipt } from './receipt.ts';
 import { isInPlace, restore } from './restore-hit.ts';
 import { seal } from './seal.ts';
@@ -63,6 +63,8 @@ export interface RunSummary {
   readonly checked?: Checked;
   /** For a hit: whose run made the result, and what was compared. */
   readonly receipt?: HitReceipt;
+  /** If it failed: the blob in the local store with the end of what it printed. */
+  readonly log?: Digest;
   /** How many outputs were written; the others were already correct. */
   readonly outputsWritten: number;
   /** The duration of the command when it ran, and of this whole run. */
@@ -84,20 +86,25 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   const looksAgain = hit === undefined || sampled !== undefined;
   const ran = used ?? (await makeResult(action, recording, reasons, looksAgain, sampled));
   const shared = await finishSharing(ran.sent, began, context);
+  const log = ran.printed && (await keepFailedLog(ran.printed, action, context));
   const notPublished = ran.outcome === 'miss' && !ran.published ? reasons.notKept : undefined;
   return {
     ...withoutSent(ran),
     ...shared,
+    ...(log && { log }),
     key: action.key.hash,
     ...(notPublished !== undefined && { notPublished }),
     elapsedMs: context.now() - began,
   };
 }
 
-/** `sent`: the key of a result whose upload has begun. */
-export type RunEnd = Omit<RunSummary, 'key' | 'elapsedMs'> & { readonly sent?: Hash };
+/** `sent`: the key of a result whose upload has begun. `printed`: the log of a failure. */
+export type RunEnd = Omit<RunSummary, 'key' | 'elapsedMs' | 'log'> & {
+  readonly sent?: Hash;
+  readonly printed?: Log;
+};
 
-function withoutSent({ sent: _, ...ran }: RunEnd): Omit<RunEnd, 'sent'> {
+function withoutSent({ sent: _, printed: __, ...ran }: RunEnd): Omit<RunEnd, 'sent' | 'printed'> {
   return ran;
 }
 
@@ -196,6 +203,7 @@ export function finishHit(
     reason,
     ...kept,
     ...(receipt && { receipt }),
+    ...(exitCode !== 0 && { printed: hit.log }),
     outputsWritten,
     commandMs,
   };
@@ -237,6 +245,7 @@ async function runCommand(action: KeyedAction, context: RunContext, reasons: Mis
     cause,
     ...told,
     ...stored,
+    ...(ended.exitCode !== 0 && { printed: execution.log }),
     outputsWritten: 0,
     commandMs,
   };

@@ -111,7 +111,12 @@ async function runWithCaches(
     if (action && !force) record(action, cache, { storeFolder, caller }, began);
     const remote = await cache.openedRemote();
     if (!remoteUrl || !remote?.usable || remote.reportForm === 0) return summary;
-    const page = await sendReport?.(summary, { url: remoteUrl, token, form: remote.reportForm });
+    const page = await sendReport?.(summary, {
+      url: remoteUrl,
+      token,
+      remote,
+      openStore: () => cache.openStore(),
+    });
     return page === undefined ? summary : { ...summary, page };
   } finally {
     await cache.close();

@@ -1,15 +1,19 @@
 // RunReport: what `assay run` tells an Assay server about one run, as the JSON body of POST RUNS_PATH.
-// It has names, digests and durations. It has no content, no value of a variable and no command line.
+// It has names, digests and durations. It has no content, no value of a variable and no command line. The end of a failed
+// step's log is a blob beside it, for those who may read blobs.
 //
 // A server announces that it takes reports with the header RUNS_HEADER in an answer of the path-set protocol:
 // only an Assay server has that protocol, and it sends the header only to a token with the right `runs:write`. The
 // value of the header is the newest form that the server takes: it refuses a report with fields that it does not know.
+import type { Digest } from '../digest.ts';
 import type { EvidenceStatus } from '../evidence.ts';
 
 export const RUNS_PATH = '/api/v1/runs';
 export const RUNS_HEADER = 'assay-runs';
 /** The form with `id` and `differences` of a step. */
-export const RUNS_FORM = 2;
+export const STEP_IDS_FORM = 2;
+/** The form with `log` of a failed step. */
+export const RUNS_FORM = 3;
 
 /** The newest form that the header announces; 0 without one. */
 export function reportForm(header: unknown): number {
@@ -34,6 +38,9 @@ export const RUN_REPORT = {
   /** For each step, and the state of a fact. */
   maxDifferences: 100,
   maxState: 200,
+  /** The end of a failed step's log, and the steps of a run whose logs are sent. */
+  maxLogBytes: 64 * 1024,
+  maxLogs: 20,
 } as const;
 
 export const STEP_OUTCOMES = ['hit-local', 'hit-remote', 'miss', 'failed', 'interrupted', 'skipped'] as const;
@@ -119,6 +126,8 @@ export interface ReportedStep {
   readonly seen?: ReportedSeen;
   readonly key?: string;
   readonly exitCode: number;
+  /** The blob with the end of what a failed step printed, at most maxLogBytes. Not in the first two forms. */
+  readonly log?: Digest;
   /** From the start of the run. */
   readonly startMs: number;
   readonly elapsedMs: number;

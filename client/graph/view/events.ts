@@ -1,5 +1,6 @@
 // The events of a graph run, as one union. Views turn them into a screen, lines or JSON; nothing else prints.
 // docs/EVENTS.md describes them for machines. A change of a meaning there needs a new EVENTS_VERSION.
+import type { Digest } from '../../../core/digest.ts';
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import type { MissCause, ReportedDifference, ReportedFinding } from '../../../core/metadata/run-report.ts';
 import type { Checked } from '../../check-hits/check-hit.ts';
@@ -29,6 +30,8 @@ export interface StepEnd {
   readonly differences?: readonly ReportedDifference[];
   readonly moreDifferences?: number;
   readonly seen?: SeenIn;
+  /** If its command failed: the blob in the local store with the end of what it printed. */
+  readonly log?: Digest;
   readonly published: boolean;
   /** At the end of the step. Uploads go on in the background, also after the last step. */
   readonly shared: boolean;

@@ -1,6 +1,6 @@
 // One action: its command, inputs, result, facts and log, as the reader's token may see them.
 // Values of variables are left out: one of them may be a secret.
-import { type Digest, digestOf, type Hash, parseDigest } from '../../../core/digest.ts';
+import { type Digest, type Hash, parseDigest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { decodeEvidence, evidenceStatusOf } from '../../../core/evidence.ts';
 import { receiptOf } from '../../../core/metadata/receipt.ts';
@@ -23,15 +23,9 @@ import type { Blobs, StoredResult } from '../../../store/store.ts';
 import type { ScopedStore } from '../../access/scoped-store.ts';
 import { DASHBOARD } from '../../limits.ts';
 import { decodeList, listAddress } from '../../protocols/path-sets/list-record.ts';
-import type {
-  Action,
-  ActionDifference,
-  ActionResultDetails,
-  DivergenceRow,
-  FileRow,
-  LogText,
-} from '../api/types.ts';
+import type { Action, ActionDifference, ActionResultDetails, DivergenceRow, FileRow } from '../api/types.ts';
 import { contentOf } from '../documents.ts';
+import { logText } from '../log-text.ts';
 import { differencesWithin } from '../runs/explain-misses.ts';
 import type { StoredDetails, StoredRow } from '../runs/run-documents.ts';
 
@@ -222,25 +216,6 @@ function factText(root: string, path: string, names: boolean): string {
   if (root === MACHINE) return `${path} of the machine`;
   const place = root === '' ? `/${path}` : root === 'workspace' ? path || '.' : `${root}/${path}`;
   return names ? `the names in ${place}` : place;
-}
-
-/** The end of a log, if the server has it. */
-async function logText(digest: Digest | undefined, raw: Buffer, blobs: Blobs): Promise<LogText> {
-  const size = digest?.size ?? raw.length;
-  const isCut = size > DASHBOARD.shownLogBytes;
-  if (!digest || digest.hash === digestOf(raw).hash)
-    return { bytes: size, text: raw.subarray(-DASHBOARD.shownLogBytes).toString('utf8'), isCut };
-  try {
-    const blob = await blobs.get(digest.hash);
-    if (!blob) return { bytes: size, isCut: false };
-    const offset = Math.max(0, size - DASHBOARD.shownLogBytes);
-    const pieces: Buffer[] = [];
-    if (blob.bytes) pieces.push(blob.bytes.subarray(offset));
-    else for await (const piece of blob.chunks(offset)) pieces.push(Buffer.from(piece));
-    return { bytes: size, text: Buffer.concat(pieces).toString('utf8'), isCut };
-  } catch {
-    return { bytes: size, isCut: false };
-  }
 }
 
 /** A bounded list of files. */

@@ -1,10 +1,12 @@
 // The answers of /api/v1, as functions of a request. The pages call the same functions.
 // Guarantee: each answer holds what the request's identity may read.
-import { type Hash, isHash } from '../../../core/digest.ts';
+import { type Digest, type Hash, isHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { RunReport } from '../../../core/metadata/run-report.ts';
 import type { TokenInfo } from '../../../core/metadata/token-info.ts';
 import {
+  isInRange,
+  type Namespace,
   type NamespaceRange,
   narrowedTo,
   parseNamespace,
@@ -16,6 +18,7 @@ import type { ServerContext } from '../../context.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { DASHBOARD } from '../../limits.ts';
 import { compareActions, showAction } from '../actions/action.ts';
+import { logText } from '../log-text.ts';
 import { type DivergenceReader, divergenceRow } from '../overview/divergence-row.ts';
 import { DAY, figuresIn } from '../overview/figures.ts';
 import { hermeticityAnswer, readableDivergences } from '../overview/hermeticity.ts';
@@ -89,8 +92,14 @@ export function runs(exchange: Exchange, query: Partial<RunsQuery>): Promise<Run
 }
 
 export function run(exchange: Exchange, id: string): Promise<Run> {
-  const { isStored } = readerOf(exchange);
-  return showRun(historyOf(exchange), exchange.store.reported, id, isStored);
+  const { store } = exchange;
+  const { isStored, mayReadBlobs } = readerOf(exchange);
+  /* An overview shows runs of namespaces that are not readable: their logs stay hidden. */
+  const logsIn = (namespace: Namespace) => {
+    if (!mayReadBlobs || !isInRange(namespace, store.readable)) return undefined;
+    return (log: Digest) => logText(log, Buffer.alloc(0), store.blobs);
+  };
+  return showRun(historyOf(exchange), store.reported, id, { isStored, logsIn });
 }
 
 function readerOf({ store }: Exchange): DivergenceReader {

@@ -170,12 +170,15 @@ const STEP: ShapeOf<RunStep> = {
   variables: ['string'],
 };
 
+const LOG: ShapeOf<LogText> = { bytes: 'number', 'text?': 'string', isCut: 'boolean' };
+
 export const RUN: ShapeOf<Run> = {
   ...ROW,
   'jobs?': 'number',
   'exitCode?': 'number',
   warnings: ['string'],
   stepList: [STEP],
+  failures: [{ step: 'string', exitCode: 'number', why: 'string', 'log?': LOG, 'isHidden?': 'boolean' }],
   criticalPath: ['string'],
   'previous?': { id: 'string', elapsedMs: 'number' },
   lookups: [EVENT],
@@ -300,8 +303,6 @@ const FILE: ShapeOf<FileRow> = {
   'hash?': 'string',
   'target?': 'string',
 };
-
-const LOG: ShapeOf<LogText> = { bytes: 'number', 'text?': 'string', isCut: 'boolean' };
 
 const RESULT: ShapeOf<ActionResultDetails> = {
   exitCode: 'number',

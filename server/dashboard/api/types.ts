@@ -174,12 +174,24 @@ export interface Run extends RunRow {
   readonly warnings: readonly string[];
   /** In the order of their start. Empty for a grouped run. */
   readonly stepList: readonly RunStep[];
+  /** The first steps that failed, at most 5. */
+  readonly failures: readonly FailedStep[];
   /** The names of the steps that determined the duration, first to last. */
   readonly criticalPath: readonly string[];
   /** The newest earlier run of the same repository and branch with the same steps. */
   readonly previous?: { readonly id: string; readonly elapsedMs: number };
   /** Of a grouped run: what was looked up, newest first, at most 200. */
   readonly lookups: readonly TailEvent[];
+}
+
+export interface FailedStep {
+  readonly step: string;
+  readonly exitCode: number;
+  readonly why: string;
+  /** The end of what it printed, in order. Absent if the run sent none. Without text if it is no longer stored. */
+  readonly log?: LogText;
+  /** There is a log, but the token may not read it: that needs results:read and blobs:read in the run's namespace. */
+  readonly isHidden?: true;
 }
 
 export interface RunStep {

@@ -1,5 +1,6 @@
 // Action: the command, its inputs as a tree, its facts, outputs, log and receipt, and how it differs from another.
 import { type Html, html, multiline, NOTHING } from '../../../core/html/html.ts';
+import { plainLog } from '../../../core/text/plain-log.ts';
 import type { Action, ActionDifference, ActionResultDetails, FileRow, LogText } from '../api/types.ts';
 import { divergenceCard } from './divergence.ts';
 import { fileTree } from './file-tree.ts';
@@ -186,7 +187,7 @@ function log(name: string, { bytes: size, text, isCut }: LogText): Html {
   if (text === undefined)
     return html`<p class="faint">${name}: ${bytes(size)}, which this server does not have.</p>`;
   const cut = isCut ? html`<p class="note">The end of ${bytes(size)}.</p>` : NOTHING;
-  return html`<h3>${name}</h3>${cut}<pre class="log" tabindex="0" aria-label="${name}">${multiline(text)}</pre>`;
+  return html`<h3>${name}</h3>${cut}<pre class="log" tabindex="0" aria-label="${name}">${multiline(plainLog(text))}</pre>`;
 }
 
 function receipt({ receipt: { at, where, commit, assay } }: ActionResultDetails, now: number): Html {

@@ -1,6 +1,7 @@
 // Run: the steps on a timeline, the critical path, and why each step ran.
-import { type Html, html, NOTHING } from '../../../core/html/html.ts';
-import type { Run, TailEvent } from '../api/types.ts';
+import { type Html, html, multiline, NOTHING } from '../../../core/html/html.ts';
+import { plainLog } from '../../../core/text/plain-log.ts';
+import type { FailedStep, Run, TailEvent } from '../api/types.ts';
 import { ago, bytes, count, counted, duration, short } from './format.ts';
 import { callout, empty, link, section, table, tile, tiles, webLink } from './parts.ts';
 import { timeline } from './timeline.ts';
@@ -12,6 +13,7 @@ export function runPage(run: Run, now: number): Html {
 <p class="lead">${origin(run, now)}</p>
 ${figures(run)}
 ${run.warnings.map((text) => callout('warn', html`<p>${text}</p>`))}
+${failures(run)}
 ${criticalPath(run)}
 ${run.stepList.length > 0 ? section('Steps', timeline(run)) : NOTHING}
 ${run.source === 'grouped' ? lookups(run, now) : NOTHING}`;
@@ -57,6 +59,24 @@ function groupFigures({ elapsedMs, savedMs, hits, misses, tool }: Run): Html {
       ? tile('Saved', duration(savedMs), html`as ${tool} says`)
       : tile('Saved', '–', html`${tool} does not tell how long its commands take`),
   );
+}
+
+function failures({ failures: shown, failed }: Run): Html {
+  if (shown.length === 0) return NOTHING;
+  const more = failed - shown.length;
+  return section(
+    'What failed',
+    html`${shown.map(failure)}${more > 0 ? html`<p class="note">${count(more)} more failed. Their logs are not shown.</p>` : NOTHING}`,
+  );
+}
+
+function failure({ step, exitCode, why, log, isHidden }: FailedStep): Html {
+  const title = html`<h3>${step} <span class="faint">exit code ${exitCode}</span></h3>`;
+  const note = (text: string) => html`${title}<p class="note">${why}. ${text}</p>`;
+  if (isHidden) return note('Your token may not read its log: that needs results:read and blobs:read there.');
+  if (!log) return note('It sent no log.');
+  if (log.text === undefined) return note('Its log is no longer stored.');
+  return html`${title}<pre class="log" tabindex="0" aria-label="The end of the log of ${step}">${multiline(plainLog(log.text))}</pre>`;
 }
 
 function comparison(elapsedMs: number, { id, elapsedMs: before }: { id: string; elapsedMs: number }): Html {

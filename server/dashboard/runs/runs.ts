@@ -1,11 +1,12 @@
 // Runs: lists them newest first, and shows one.
 // Guarantee: a reader gets the runs of the namespaces that it may read, and learns nothing of others.
 import { setImmediate } from 'node:timers/promises';
+import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace, NamespaceRange } from '../../../core/namespace.ts';
 import { type History, type HistoryDocument, isHistoryId, positionOf } from '../../../store/history.ts';
 import { DASHBOARD } from '../../limits.ts';
-import type { Run, RunRow, RunStep, Runs } from '../api/types.ts';
+import type { FailedStep, LogText, Run, RunRow, RunStep, Runs } from '../api/types.ts';
 import { contentOf } from '../documents.ts';
 import { withoutNumber } from '../pull-requests.ts';
 import { criticalPath } from './critical-path.ts';
@@ -105,12 +106,18 @@ class Choices {
   }
 }
 
-/** `isStored` tells whether the reader can see the action of a key. */
+export interface RunReader {
+  /** Whether the reader can see the action of a key. */
+  isStored(key: string): Promise<boolean>;
+  /** Reads logs of the runs of a namespace. Undefined if the reader may not. */
+  logsIn(namespace: Namespace): ((log: Digest) => Promise<LogText>) | undefined;
+}
+
 export async function showRun(
   history: History,
   readable: NamespaceRange,
   id: string,
-  isStored: (key: string) => Promise<boolean>,
+  { isStored, logsIn }: RunReader,
 ): Promise<Run> {
   const { document, row } = (await firstWith(history, readable, id)) ?? {};
   if (!document || !row)
@@ -124,6 +131,7 @@ export async function showRun(
     ...publicRow(row),
     ...rest,
     stepList: await stepList(steps, new Set(path), isStored),
+    failures: await failuresOf(steps, logsIn(document.namespace)),
     criticalPath: path,
     ...(previous && { previous: { id: previous.id, elapsedMs: previous.elapsedMs } }),
     lookups: await lookupsOf(history, document),
@@ -153,13 +161,27 @@ async function lookupsOf(history: History, { namespace, id }: HistoryDocument): 
   return (kept && contentOf<Pick<Run, 'lookups'>>(kept)?.lookups) ?? [];
 }
 
+async function failuresOf(
+  steps: StoredDetails['steps'],
+  read: ((log: Digest) => Promise<LogText>) | undefined,
+): Promise<FailedStep[]> {
+  const failed = steps.filter(({ outcome }) => outcome === 'failed').slice(0, DASHBOARD.shownFailures);
+  return Promise.all(
+    failed.map(async ({ step, exitCode, why, log }) => {
+      const shown = log && (read ? { log: await read(log) } : { isHidden: true as const });
+      return { step, exitCode, why, ...shown };
+    }),
+  );
+}
+
 async function stepList(
   steps: StoredDetails['steps'],
   critical: ReadonlySet<string>,
   isStored: (key: string) => Promise<boolean>,
 ): Promise<RunStep[]> {
   const found: RunStep[] = [];
-  for (const { id: _, ...step } of steps.toSorted((a, b) => a.startMs - b.startMs))
+  /* Who may read blobs, but not those of this run, must not learn the digest of a log. */
+  for (const { id: _, log: _log, ...step } of steps.toSorted((a, b) => a.startMs - b.startMs))
     found.push({
       ...step,
       diverged: step.diverged ?? false,

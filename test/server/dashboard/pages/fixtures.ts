@@ -200,6 +200,19 @@ export const RUN: Run = {
   jobs: 4,
   exitCode: 0,
   warnings: ['The upload of one result was refused: the token may not write.'],
+  failures: [
+    {
+      step: 'test',
+      exitCode: 1,
+      why: 'exit code 1',
+      log: {
+        bytes: 400,
+        text: `> web@1.0.0 test\n\n\x1b[31mFAIL\x1b[0m  test/cart.test.ts > adds <b>two</b> items\r\n  expected 3 to be 2\n${NASTY}\n\n 1 failed, 212 passed (47.8 s)\n`,
+        isCut: false,
+      },
+    },
+    { step: NASTY, exitCode: 137, why: 'the command failed', isHidden: true },
+  ],
   criticalPath: ['generate', 'build', 'test'],
   previous: { id: 'r-5', elapsedMs: 51_000 },
   lookups: [],
@@ -238,6 +251,7 @@ export const GROUPED_RUN: Run = {
   ...rowOf('r-3', { tool: 'bazel', source: 'grouped', outcome: 'unknown', branch: 'main' }),
   warnings: [],
   criticalPath: [],
+  failures: [],
   stepList: [],
   lookups: EVENTS,
 };

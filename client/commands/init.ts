@@ -10,9 +10,9 @@ import { replaceFile } from '../config/edit.ts';
 import { acceptedDrafts, refusal, withRemark } from '../config/init/accepted-drafts.ts';
 import { type CandidateStep, candidateSteps } from '../config/init/candidates.ts';
 import { type DraftStep, draftTexts, SCHEMA } from '../config/init/draft.ts';
-import { type ObservationContext, observeStep } from '../config/init/observed-step.ts';
+import { NOTHING_SEEN, type ObservationContext, observeStep } from '../config/init/observed-step.ts';
 import { type Package, readPackages } from '../config/packages.ts';
-import { configFileOf, resolveStep, type Step, scriptRemarks, stepId } from '../config/step.ts';
+import { configFileOf, resolveStep, type Step, stepId, variableRemarks } from '../config/step.ts';
 import { workspaceWith } from '../config/workspace.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
@@ -61,7 +61,7 @@ export const initCommand: CommandModule = {
     const existing = existingTexts(root, packages);
     const names = parsed.positionals;
     const candidates = candidateSteps(root, packages, names).filter(
-      (step) => names.length > 0 || !isWritten(step, packages[0]),
+      (step) => names.includes(step.name) || !isWritten(step, packages[0]),
     );
     if (candidates.length === 0)
       throw usage('assay.json has all of these steps already; name those to write anew: assay init NAME');
@@ -156,6 +156,8 @@ interface FailedStep {
   readonly exitCode: number;
   /** It did not find a program. */
   readonly lacksProgram: boolean;
+  /** It was not run, because this step failed, which it needs. */
+  readonly lacks?: string;
 }
 
 interface Observations {
@@ -170,8 +172,9 @@ function printFailed(failed: readonly FailedStep[]): void {
     print(
       `left out ${lacking.join(', ')}: programs are missing. Install your dependencies first, then run it again`,
     );
-  for (const { id, exitCode, lacksProgram } of failed)
-    if (!lacksProgram) print(`left out ${id}: it ended with ${exitCode}. Add it when it works`);
+  for (const { id, exitCode, lacksProgram, lacks } of failed)
+    if (lacks !== undefined) print(`left out ${id}: it needs ${lacks}, which was left out`);
+    else if (!lacksProgram) print(`left out ${id}: it ended with ${exitCode}. Add it when it works`);
 }
 
 async function observeAll(
@@ -182,8 +185,13 @@ async function observeAll(
   const drafts: DraftStep[] = [];
   const failed: FailedStep[] = [];
   for (const candidate of candidates) {
-    const id = stepId(candidate.owner.name, candidate.name);
-    context.stderr.write(`assay: observing ${id}\n`);
+    const { owner, name, needs } = candidate;
+    const id = stepId(owner.name, name);
+    const lacks = failed.find((one) => needs.some((need) => one.id === stepId(owner.name, need)));
+    if (lacks) {
+      failed.push({ id, exitCode: 0, lacksProgram: false, lacks: lacks.id });
+      continue;
+    }
     const made = [...surroundings.made, ...drafts.flatMap((draft) => draft.observed.outputs)];
     const found = await draftOf(id, candidate, { ...surroundings, made }, context);
     await yieldTo(context.signal);
@@ -199,8 +207,10 @@ async function draftOf(
   surroundings: ObservationContext,
   context: RunContext,
 ): Promise<DraftStep | FailedStep> {
-  const { owner, name, command, isScript, env } = candidate;
-  const draft = { owner, name, env, ...(!isScript && { command }) };
+  const { owner, name, command, isScript, env, needs, isChain } = candidate;
+  if (isChain) return { owner, name, env, needs, command: 'true', observed: NOTHING_SEEN };
+  const draft = { owner, name, env, needs, ...(!isScript && { command }) };
+  context.stderr.write(`assay: observing ${id}\n`);
   let lacksProgram = false;
   const report: RunContext['report'] = ({ type }) => {
     lacksProgram ||= type === 'program-missing';
@@ -209,7 +219,7 @@ async function draftOf(
     const observed = await observeStep(stepOf(candidate), surroundings, { ...context, report });
     const { exitCode } = observed;
     if (exitCode !== 0) return { id, exitCode, lacksProgram: lacksProgram || exitCode === NOT_FOUND };
-    const remarks = isScript ? scriptRemarks(name, owner.scripts) : [];
+    const remarks = isScript ? variableRemarks(name, owner.scripts) : [];
     return remarks.reduce(withRemark, { ...draft, observed });
   } catch (error) {
     if (!(error instanceof AssayError && error.code === 'ASSAY_COMMAND_NOT_FOUND')) throw error;

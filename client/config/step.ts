@@ -9,6 +9,7 @@ import { type Hermetic, type InputPattern, type KeepUnproven, REQUEST_DEFAULTS }
 import { whyReserved } from '../action/reserved.ts';
 import { programsOf } from '../action/shell-line.ts';
 import { CONFIG_FILE } from '../action/workspace-roots.ts';
+import { isCleaning } from './cleaning-script.ts';
 import { pathFrom, patternFrom } from './config-path.ts';
 import type { CommandField, Defaults, StepFields } from './file.ts';
 import type { Package } from './packages.ts';
@@ -108,7 +109,7 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
     keepUnproven: keepUnprovenOf({ keepUnproven: first('keepUnproven'), acceptMarked: flag('acceptMarked') }),
     sandbox: flag('sandbox'),
     remarks: [
-      ...(fields.command ? [] : scriptRemarks(name, owner.scripts)),
+      ...(fields.command ? [] : scriptRemarks(name, owner, fields)),
       ...(first('acceptMarked') === undefined ? [] : [ACCEPT_MARKED]),
     ],
     cache: fields.cache ?? true,
@@ -154,19 +155,26 @@ function commandOf(
   return line === undefined ? undefined : { words: ['sh', '-c', line], line };
 }
 
-/** A script is a shell line: no pre and post scripts, and no variables of npm. */
-export function scriptRemarks(name: string, scripts: Package['scripts']): string[] {
-  const around = [`pre${name}`, `post${name}`].filter((one) => scripts.has(one));
-  const [variable] = /\bnpm_(?:package|config|lifecycle)_\w+/.exec(scripts.get(name) ?? '') ?? [];
+/** A script is a shell line: it runs no pre and post scripts, and has no variables of npm. */
+function scriptRemarks(name: string, { scripts, file }: Package, { dependsOn = [] }: StepFields): string[] {
+  const isBefore = (one: string) => dependsOn.some(({ text }) => text === one);
+  const around = [
+    ...[`pre${name}`].filter((one) => !isBefore(one)),
+    ...[`post${name}`].filter((one) => !file.steps.has(one)),
+  ].filter((one) => scripts.has(one) && !isCleaning(scripts.get(one) ?? ''));
   return [
     ...around.map(
       (one) =>
         `the script ${one} of package.json does not run: make it a step, or write all of it in "command"`,
     ),
-    ...(variable === undefined
-      ? []
-      : [`its script uses ${variable}, which npm sets and Assay does not: declare it in "env" with a value`]),
+    ...variableRemarks(name, scripts),
   ];
+}
+
+export function variableRemarks(name: string, scripts: Package['scripts']): string[] {
+  const [variable] = /\bnpm_(?:package|config|lifecycle)_\w+/.exec(scripts.get(name) ?? '') ?? [];
+  if (variable === undefined) return [];
+  return [`its script uses ${variable}, which npm sets and Assay does not: declare it in "env" with a value`];
 }
 
 /** `taken`: paths that they must not overlap. */

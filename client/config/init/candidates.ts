@@ -6,6 +6,7 @@ import { usage } from '../../../core/cli/command.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { ROOT } from '../../../core/path.ts';
 import type { Package } from '../packages.ts';
+import { linkedScripts } from './script-chains.ts';
 import { usualCommands } from './usual-commands.ts';
 
 export interface CandidateStep {
@@ -16,8 +17,12 @@ export interface CandidateStep {
   /** The command is the script of the same name, so it is not written. */
   readonly isScript: boolean;
   readonly env: readonly string[];
-  /** Targets that make builds first. */
+  /** Targets that make builds first, and `needs`. */
   readonly after: readonly string[];
+  /** Scripts of the package that it must depend on, whatever it reads. */
+  readonly needs: readonly string[];
+  /** A script that only runs those that it needs: there is nothing to observe. */
+  readonly isChain: boolean;
 }
 
 /** Names of steps that end by themselves and produce something. */
@@ -53,9 +58,30 @@ export function candidateSteps(
   const unknown = names.find((name) => !known.some((one) => one.name === name));
   if (unknown !== undefined) throw usage(`there is no script or target ${unknown}; choose from ${all}`);
   const wanted = names.length > 0 ? names : USUAL;
-  const chosen = withoutOrchestration(known).filter(({ name }) => wanted.includes(name));
+  const single = withoutOrchestration(known);
+  const chosen = withLinked(
+    single.filter(({ name }) => wanted.includes(name)),
+    single,
+  );
   if (chosen.length > 0) return prerequisitesFirst(chosen.sort((a, b) => rank(a) - rank(b)));
   throw usage(`no script or target has a usual name; name some of ${all}`);
+}
+
+/** With the scripts that npm runs around them and for them. */
+function withLinked(chosen: readonly CandidateStep[], known: readonly CandidateStep[]): CandidateStep[] {
+  return [...new Set(chosen.map(({ owner }) => owner))].flatMap((owner) => {
+    const own = chosen.filter((step) => step.owner === owner);
+    const names = own.filter(({ isScript }) => isScript).map(({ name }) => name);
+    const others = own.filter(({ isScript }) => !isScript);
+    const all = known.filter((step) => step.owner === owner && step.isScript);
+    const scripts = new Map(all.map(({ name }) => [name, owner.scripts.get(name) ?? '']));
+    const linked = linkedScripts(scripts, names);
+    const found = all.flatMap((step) => {
+      const { needs = [], isChain = false } = linked.get(step.name) ?? {};
+      return linked.has(step.name) ? [{ ...step, needs, after: needs, isChain }] : [];
+    });
+    return [...found, ...others];
+  });
 }
 
 /** Unusual names come last, in the order found. */
@@ -111,6 +137,8 @@ function knownIn(root: string, owner: Package): CandidateStep[] {
   return known.length > 0 ? known : usualIn(root, owner);
 }
 
+const UNLINKED = { after: [], needs: [], isChain: false } as const;
+
 function usualIn(root: string, owner: Package): CandidateStep[] {
   return usualCommands(join(root, owner.folder)).map(({ name, command, env = [] }) => ({
     owner,
@@ -118,13 +146,13 @@ function usualIn(root: string, owner: Package): CandidateStep[] {
     command,
     isScript: false,
     env,
-    after: [],
+    ...UNLINKED,
   }));
 }
 
 function scriptsOf(owner: Package): CandidateStep[] {
   return [...owner.scripts].flatMap(([name, command]) =>
-    /^[\w:.-]+$/.test(name) ? [{ owner, name, command, isScript: true, env: [], after: [] }] : [],
+    /^[\w:.-]+$/.test(name) ? [{ owner, name, command, isScript: true, env: [], ...UNLINKED }] : [],
   );
 }
 
@@ -144,6 +172,7 @@ function targetsOf(root: string, owner: Package): CandidateStep[] {
     command: ['make', name],
     isScript: false,
     env: [],
+    ...UNLINKED,
     after: [...neededBy(name, rules)],
   }));
 }

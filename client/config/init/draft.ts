@@ -15,6 +15,8 @@ export interface DraftStep {
   /** Absent if the script of the same name is the command. */
   readonly command?: string | readonly string[];
   readonly env: readonly string[];
+  /** Steps of the package that it depends on, whatever it reads. */
+  readonly needs: readonly string[];
   readonly observed: ObservedStep;
   /**
    * Nothing is declared, so the step runs each time: a run would refuse what was seen.
@@ -122,7 +124,7 @@ function ownFields(step: DraftStep, all: readonly DraftStep[], shared: ReadonlyM
   const common = owner.folder === ROOT ? {} : (shared.get(name) ?? {});
   const written = (paths: readonly string[]) => paths.map((path) => toConfigPath(owner, path));
   const outputs = isPlain ? [] : written(observed.outputs);
-  const dependsOn = missingFrom(listOf(common.dependsOn), isPlain ? [] : referencesOf(step, all));
+  const dependsOn = missingFrom(listOf(common.dependsOn), referencesOf(step, all));
   return {
     ...(command && { command }),
     inputs: isPlain ? [] : inputsOf(step, all),
@@ -184,12 +186,15 @@ function allBefore(step: DraftStep, all: readonly DraftStep[], found = new Set<D
   return found;
 }
 
-/** Steps that were observed earlier and write what this one reads. Later outputs stem from an earlier run. */
+/**
+ * Steps that were observed earlier and write what this one reads, or that it needs. Later outputs stem from an
+ * earlier run.
+ */
 function directlyBefore(step: DraftStep, all: readonly DraftStep[]): DraftStep[] {
-  if (step.isPlain) return [];
-  return all
-    .slice(0, all.indexOf(step))
-    .filter((other) => !other.isPlain && feeds(other.observed, step.observed));
+  return all.slice(0, all.indexOf(step)).filter((other) => {
+    const isRead = !other.isPlain && !step.isPlain && feeds(other.observed, step.observed);
+    return isRead || (other.owner === step.owner && step.needs.includes(other.name));
+  });
 }
 
 /** A reader comes after the writer. */
@@ -198,7 +203,8 @@ function feeds(maker: ObservedStep, reader: ObservedStep): boolean {
 }
 
 function referencesOf(step: DraftStep, all: readonly DraftStep[]): string[] {
-  return [...new Set(directlyBefore(step, all).map((other) => seenFrom(step.owner, other)))];
+  const before = directlyBefore(step, all).map((other) => seenFrom(step.owner, other));
+  return [...new Set([...step.needs, ...before])];
 }
 
 /** How a package names a step in `dependsOn`. */

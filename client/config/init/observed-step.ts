@@ -28,6 +28,16 @@ export interface ObservedStep {
   readonly unsure: readonly string[];
 }
 
+export const NOTHING_SEEN: ObservedStep = {
+  exitCode: 0,
+  inputs: [],
+  outputs: [],
+  tools: [],
+  reads: [],
+  readsPackages: false,
+  unsure: [],
+};
+
 export interface ObservationContext {
   readonly root: string;
   /** Folders of all packages. */

@@ -305,6 +305,68 @@ test('init writes each uncertainty as a comment beside the step, and prints it',
   expect(() => parseDocument({ file: 'assay.json', text: written() })).not.toThrow();
 });
 
+describe('init of scripts that npm runs with others', () => {
+  const scripts = (all: Record<string, string>) =>
+    shop.write('package.json', JSON.stringify({ scripts: all }));
+
+  test('pre and post scripts become steps, and edges', async () => {
+    scripts({
+      prebuild: 'rimraf dist',
+      build: 'mkdir -p dist && cp src/a.txt dist/a.txt',
+      pretest: 'npm run build && npm run check:types',
+      'check:types': 'grep -q hi src/a.txt',
+      test: 'grep -q hi src/a.txt',
+      posttest: 'grep -c hi dist/a.txt > count.txt',
+    });
+    const { code, stderr } = await shop.assay(['init', 'test']);
+    expect(code, stderr).toBe(0);
+    expect(configured()).toEqual({
+      build: { inputs: ['src/**'], outputs: ['dist'] },
+      'check:types': { inputs: ['src/**'], dependsOn: ['build'] },
+      pretest: { command: 'true', inputs: [], dependsOn: ['build', 'check:types'] },
+      test: { inputs: ['src/**'], dependsOn: ['pretest'] },
+      posttest: { inputs: [], outputs: ['count.txt'], dependsOn: ['test', 'build'] },
+    });
+    rmSync(join(shop.workspace, 'dist'), { recursive: true });
+    const ran = await runSteps(shop, ['posttest']);
+    expect(Object.keys(ran.outcomes)).toEqual(['build', 'check:types', 'pretest', 'test', 'posttest']);
+    expect(ran.stderr).not.toContain('does not run');
+  });
+
+  test('a chain of npm-run-all becomes the steps that it runs', async () => {
+    scripts({
+      build: 'run-s clean "gen:*" bundle',
+      clean: 'rm -rf dist gen',
+      'gen:a': 'mkdir -p gen && cp src/a.txt gen/a',
+      'gen:b': 'mkdir -p other && cp src/a.txt other/b',
+      bundle: 'mkdir -p dist && cat src/a.txt > dist/all',
+      test: 'npm-run-all --print-label build --parallel check:*',
+      'check:a': 'cat dist/all',
+      'check:b': 'cat src/a.txt',
+      lint: 'npm-run-all check:b -- --fix',
+    });
+    const { code, stderr } = await shop.assay(['init', 'test']);
+    expect(code, stderr).toBe(0);
+    expect(configured()).toEqual({
+      'gen:a': { inputs: ['src/**'], outputs: ['gen'] },
+      'gen:b': { inputs: ['src/**'], outputs: ['other'], dependsOn: ['gen:a'] },
+      bundle: { inputs: ['src/**'], outputs: ['dist'], dependsOn: ['gen:b'] },
+      build: { command: 'true', inputs: [], dependsOn: ['gen:a', 'gen:b', 'bundle'] },
+      'check:a': { inputs: [], dependsOn: ['build', 'bundle'] },
+      'check:b': { inputs: ['src/**'], dependsOn: ['build'] },
+      test: { command: 'true', inputs: [], dependsOn: ['build', 'check:a', 'check:b'] },
+    });
+    expect((await shop.assay(['run', 'test'])).code).toBe(0);
+  });
+
+  test('what needs a step that failed is left out: a chain without it would succeed', async () => {
+    scripts({ test: 'run-p check:a check:b', 'check:a': 'exit 3', 'check:b': 'cat src/a.txt' });
+    const { code, stderr } = await shop.assay(['init']);
+    expect([code, Object.keys(configured())], stderr).toEqual([0, ['check:b']]);
+    expect(stderr).toContain('left out test: it needs check:a, which was left out');
+  });
+});
+
 test('init leaves out what fails, with its reason, and tells of missing programs once', async () => {
   const scripts = {
     build: 'cat src/a.txt > a.out',

@@ -75,8 +75,8 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
     const [first = '', second = '', summary = ''] = ran.stdout.split(/^== .*\n/m).slice(1);
     expect(first).toMatch(/^::group::build {2}ran .*\nbuilt\n::endgroup::$/m);
     expect(second).toMatch(/^::group::build {2}hit \(local\)/m);
-    expect(summary).toContain('| build | ran |');
-    expect(summary).toContain('| build | hit (local) |');
+    expect(summary).toContain('| <code>build</code> | ran |');
+    expect(summary).toContain('| <code>build</code> | hit (local) |');
   },
   'first-step': (ran) => {
     expect(outcomes(ran)).toEqual(['miss', 'hit (local)', 'miss']);

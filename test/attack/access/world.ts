@@ -364,7 +364,8 @@ function pathOf(url: unknown): string {
 function headText({ date: _date, ...headers }: IncomingHttpHeaders): string {
   return Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)
-    .join('\n');
+    .join('\n')
+    .replace(/^(x-ms-request-id: )[\da-f-]{36}$/m, '$1ID');
 }
 
 /** Without what differs between two servers that answer the same. */

@@ -491,7 +491,7 @@ const catalogue = {
   },
   ASSAY_NO_TRACER: {
     summary: 'No tracer works on this machine, so Assay cannot observe a command.',
-    hint: 'Build the helper (hermeticity/native/build.sh, needs a C compiler), or install strace. In a container, allow ptrace.',
+    hint: 'In a checkout, install a C compiler and run hermeticity/native/build.sh. In a container, allow ptrace.',
     status: 500,
   },
   ASSAY_NOT_HERMETIC: {

@@ -42,7 +42,7 @@ python3-pytest      # a real command: test/commands
 python3-sphinx      # a real command: test/commands
 python3-venv        # virtual environments: test/commands
 radosgw             # an S3 server: scripts/fleet-up.sh
-strace              # a tracer of commands, and a witness in tests
+strace              # a witness of what the tracer reports: test/hermeticity/witness
 util-linux          # setpriv: the tests run as another user too
 END
 )

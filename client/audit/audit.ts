@@ -14,7 +14,7 @@ import { executeBy } from '../run/execute.ts';
 import { type KeyedAction, keyOf } from '../run/key.ts';
 import { isObserved } from '../trace/evidence.ts';
 import { missingInCleanCopy } from '../trace/output-folders.ts';
-import { chooseTracer, declarationOf, tracedBy } from '../trace/trace.ts';
+import { declarationOf, tracedBy, workingTracer } from '../trace/trace.ts';
 
 export interface Audit {
   /** No finding, and the trace is complete. */
@@ -40,7 +40,7 @@ export interface AuditOptions {
 }
 
 export async function audit(request: RunRequest, context: RunContext, options: AuditOptions): Promise<Audit> {
-  const tracer = await chooseTracer();
+  const tracer = await workingTracer();
   const action = keyOf(request, context);
   await startClean(action, context);
   const { exitCode, watched, commandMs, earlierOutputs } = await executeBy(tracedBy(tracer), action, context);

@@ -12,7 +12,6 @@ import {
 import { installationOf } from '../../hermeticity/system/installation.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
-import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
 import type { Tracer } from '../../hermeticity/trace/tracer.ts';
 import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
 import { type ScratchFolders, searchPathOf } from '../action/environment.ts';
@@ -34,15 +33,12 @@ export interface Watched {
   readonly folders: ScratchFolders;
 }
 
-/** The best tracer that works on this machine. */
-export async function chooseTracer(): Promise<Tracer> {
-  const reasons: string[] = [];
-  for (const tracer of [new NativeTracer(), new StraceTracer()]) {
-    const trial = await tracer.available();
-    if (trial.available) return tracer;
-    reasons.push(`${tracer.name}: ${trial.reason}`);
-  }
-  throw new AssayError('ASSAY_NO_TRACER', reasons.join('; '));
+/** Refuses a machine on which commands cannot be traced. */
+export async function workingTracer(): Promise<Tracer> {
+  const tracer = new NativeTracer();
+  const trial = await tracer.available();
+  if (!trial.available) throw new AssayError('ASSAY_NO_TRACER', `${tracer.name}: ${trial.reason}`);
+  return tracer;
 }
 
 export interface Traced extends CommandEnd {

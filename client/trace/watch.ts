@@ -1,10 +1,9 @@
-// Chooses how a command is watched: by the native tracer, else by strace, else not at all.
-// If no tracer works, the run reports it and goes on unwatched; with --hermetic=strict it fails.
+// Chooses how a command is watched: by the tracer, or not at all. If the tracer does not work here, the run
+// reports it and goes on unwatched; with --hermetic=strict it fails.
 import { AssayError } from '../../core/errors.ts';
 import { readable } from '../../hermeticity/system/absolute-path.ts';
 import type { PathAccess, TraceReport } from '../../hermeticity/trace/access.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
-import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
 import type { ScratchFolders } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';
@@ -18,7 +17,7 @@ export interface MaybeWatched extends CommandEnd {
   readonly unwatched?: string;
 }
 
-/** The native helper fails before the command starts if it cannot work here. Only then is strace tried. */
+/** The tracer fails before the command starts if it cannot work here. */
 export function watchedLauncher(
   { hermetic, observed, workspace, keepUnproven }: RunRequest,
   report: Report,
@@ -30,11 +29,7 @@ export function watchedLauncher(
       return await tracedBy(new NativeTracer())(folders)(launch);
     } catch (error) {
       if (!isNoTracer(error)) throw error;
-      const strace = new StraceTracer();
-      const trial = await strace.available();
-      if (trial.available) return tracedBy(strace)(folders)(launch);
-      const why = `${error.detail}; ${strace.name}: ${trial.reason}`;
-      return unwatched(why, NO_TRACER_WORKS, launch);
+      return unwatched(error.detail, NO_TRACER_WORKS, launch);
     }
   };
 

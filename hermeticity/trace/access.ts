@@ -1,4 +1,4 @@
-// The accesses of a traced command, in one vocabulary for both tracers. A report contains facts only;
+// The accesses of a traced command, in one vocabulary for the tracer and the witness of the tests. A report contains facts only;
 // verdict/verdict.ts judges them.
 import type { AbsPath } from '../system/absolute-path.ts';
 import type { FolderNames } from './folder-names.ts';

@@ -1,4 +1,4 @@
-// Handling of the tracer process, shared by both tracers.
+// Handling of the tracer process, shared by the tracer and the witness of the tests.
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { AssayError } from '../../core/errors.ts';

@@ -1,4 +1,4 @@
-// The default tracer: a helper in C (hermeticity/native) that stops a command only at relevant system calls.
+// The tracer: a helper in C (hermeticity/native) that stops a command only at relevant system calls.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';

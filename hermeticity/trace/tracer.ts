@@ -1,5 +1,5 @@
-// The port for tracers: run a command and report its accesses. native.ts and strace/strace.ts implement it.
-// test/hermeticity/trace/contract.ts holds both to the same behaviour.
+// The port for tracers: run a command and report its accesses. native.ts implements it, and so does the witness of
+// the tests. test/hermeticity/trace/contract.ts holds both to the same behaviour.
 import type { Access, TraceReport } from './access.ts';
 
 export interface TracedCommand {

@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { type AbsPath, absPath } from '../../hermeticity/system/absolute-path.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
-import { StraceTracer } from '../../hermeticity/trace/strace/strace.ts';
 import type { TracedCommand, Tracer } from '../../hermeticity/trace/tracer.ts';
+import { StraceTracer } from './witness/strace.ts';
 
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 export const NATIVE = join(PROJECT, 'hermeticity/native');

@@ -51,7 +51,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'open.ts',
     'open-fleet.ts',
   ],
-  hermeticity: ['limits.ts  system', 'trace  sandbox  reproduce', 'trace/strace  lenses', 'verdict'],
+  hermeticity: ['limits.ts  system', 'trace  sandbox  reproduce', 'lenses', 'verdict'],
   server: [
     'dashboard/setup',
     'limits.ts  log.ts  lifecycle.ts  context.ts  regular-file.ts',

@@ -7,6 +7,7 @@ import {
   realpathSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -63,6 +64,47 @@ describe('the launcher runs', () => {
     const { code, stderr } = await call([LAUNCHER, 'no such\ncommand', '*']);
     expect(code).toBe(2);
     expect(stderr).toContain('there is no command "no such\\ncommand"');
+  });
+});
+
+describe('a checkout without a tracer', () => {
+  const STEP = ['run', '--output', 'out', '--', '/bin/sh', '-c', 'cat /etc/hostname > out'];
+  /** Stands in for a compiler: a real one takes seconds. */
+  const compiler = () => ({ ...ENVIRONMENT, CC: join(folder, 'compiler') });
+
+  beforeEach(() => {
+    const root = join(LAUNCHER, '../..');
+    for (const name of ['bin', 'client', 'core', 'hermeticity', 'server', 'store'])
+      cpSync(join(root, name), join(folder, name), { recursive: true });
+    for (const name of ['node_modules', 'package.json']) symlinkSync(join(root, name), join(folder, name));
+    const script = `#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\ncp '${root}/dist/assay-trace' "$2"\n`;
+    writeFileSync(join(folder, 'compiler'), script, { mode: 0o755 });
+  });
+
+  test('compiles it at the first call, and again when a source is newer', async () => {
+    const compiling = 'assay: compiling the tracer\n';
+    expect(await call(['bin/assay', '--version'], compiler())).toMatchObject({ code: 0, stderr: compiling });
+    expect(await call(['bin/assay', '--version'], compiler())).toMatchObject({ code: 0, stderr: '' });
+    const nextYear = new Date(Date.now() + 365 * 24 * 3_600_000);
+    utimesSync(join(folder, 'hermeticity/native/main.c'), nextYear, nextYear);
+    expect(await call(['bin/assay', '--version'], compiler())).toMatchObject({ code: 0, stderr: compiling });
+  });
+
+  test('and without a compiler runs commands unwatched, keeps nothing, and says so', async () => {
+    const ran = await call(['bin/assay', ...STEP], {
+      ...ENVIRONMENT,
+      CC: 'no-such-compiler',
+      ASSAY_STORE: join(folder, 'kept'),
+    });
+    expect(ran).toMatchObject({ code: 0 });
+    expect(ran.stderr).toMatch(/^assay: the command runs unwatched: .*nothing is kept/);
+    expect(ran.stderr).toContain('not published');
+  });
+
+  test('that does not compile says what to run', async () => {
+    const { code, stderr } = await call(['bin/assay', '--version'], { ...ENVIRONMENT, CC: 'false' });
+    expect(code).toBe(0);
+    expect(stderr).toContain('the tracer could not be compiled; hermeticity/native/build.sh says why\n');
   });
 });
 

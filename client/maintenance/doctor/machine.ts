@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sandboxAvailable } from '../../../hermeticity/sandbox/sandbox.ts';
 import { DOCTOR } from '../../limits.ts';
-import { chooseTracer } from '../../trace/trace.ts';
+import { workingTracer } from '../../trace/trace.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 
 export async function checkMachine(): Promise<Finding[]> {
@@ -43,7 +43,7 @@ function clock(skewMs: number): Finding {
 
 async function tracer(): Promise<Finding> {
   try {
-    const { name } = await chooseTracer();
+    const { name } = await workingTracer();
     return well('tracer', `${name} works: Assay sees what commands access`);
   } catch (error) {
     const { detail, mend = '' } = illBecause('tracer', error, '');

@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TRACED_CALLS } from '../../../hermeticity/trace/strace/calls.ts';
 import { Folder, NATIVE } from '../rig.ts';
+import { TRACED_CALLS } from '../witness/calls.ts';
 
 const VARY = join(NATIVE, '../reproduce/native');
 

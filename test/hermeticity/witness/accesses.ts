@@ -2,17 +2,22 @@
 import { constants, type Stats, statSync } from 'node:fs';
 import { getegid, geteuid } from 'node:process';
 import { nameFromBytes } from '../../../core/path.ts';
-import { type AbsPath, absPath, absPathFromBytes, linkTargetFromBytes } from '../../system/absolute-path.ts';
-import type { Address, PathAccess, SocketAccess, Without } from '../access.ts';
-import { Deduplicator } from '../deduplicate.ts';
-import { namesNow } from '../folder-names.ts';
-import { interpreterOf } from '../interpreter.ts';
-import type { AccessDetails, ReportBuilder } from '../report-builder.ts';
-import { absolute, type BytePath, LinkResolver, toBuffer } from '../resolve-links.ts';
-import { addressText, isLoopback, isWildcard } from '../socket-address.ts';
+import {
+  type AbsPath,
+  absPath,
+  absPathFromBytes,
+  linkTargetFromBytes,
+} from '../../../hermeticity/system/absolute-path.ts';
+import type { Address, PathAccess, SocketAccess, Without } from '../../../hermeticity/trace/access.ts';
+import { namesNow } from '../../../hermeticity/trace/folder-names.ts';
+import type { AccessDetails, ReportBuilder } from '../../../hermeticity/trace/report-builder.ts';
+import { addressText, isLoopback, isWildcard } from '../../../hermeticity/trace/socket-address.ts';
 import { TRACED_CALLS, type TracedCall } from './calls.ts';
+import { Deduplicator } from './deduplicate.ts';
+import { interpreterOf } from './interpreter.ts';
 import { bytesOf, type Call, errorOf, pathBehind, stringsIn } from './line.ts';
 import { gotUserAttribute, questionIn } from './questions.ts';
+import { absolute, type BytePath, LinkResolver, toBuffer } from './resolve-links.ts';
 import { addressesIn } from './sockets.ts';
 
 /** A moment after the listing: strace does not tell what a call returned. */

@@ -1,11 +1,11 @@
 // Reassembles strace's output: joins split calls and assigns each call to its process. The lines of all tasks
 // are interleaved, and a child's lines may come before its parent's clone returns. accesses.ts gets complete
 // calls of known processes only.
-import type { ExitStatus } from '../access.ts';
-import type { ReportBuilder } from '../report-builder.ts';
-import type { BytePath } from '../resolve-links.ts';
+import type { ExitStatus } from '../../../hermeticity/trace/access.ts';
+import type { ReportBuilder } from '../../../hermeticity/trace/report-builder.ts';
 import { StraceAccesses, type StraceProcess } from './accesses.ts';
 import { type Call, numberOf, parseCall, parseLine, pathBehind, type StraceEvent } from './line.ts';
+import type { BytePath } from './resolve-links.ts';
 
 const NEW_PROCESS = new Set(['fork', 'vfork', 'clone', 'clone3']);
 

@@ -1,8 +1,8 @@
 // Resolving links in a path, for the tracer that knows only the requested path.
 import { symlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { absolute, LinkResolver } from '../../../hermeticity/trace/resolve-links.ts';
 import { Folder } from '../rig.ts';
+import { absolute, LinkResolver } from './resolve-links.ts';
 
 let folder: Folder;
 let walker: LinkResolver;

@@ -1,13 +1,6 @@
 // Parsing single lines of strace.
 import { describe, expect, it } from 'vitest';
-import {
-  bytesOf,
-  errorOf,
-  parseCall,
-  parseLine,
-  pathBehind,
-  stringsIn,
-} from '../../../../hermeticity/trace/strace/line.ts';
+import { bytesOf, errorOf, parseCall, parseLine, pathBehind, stringsIn } from './line.ts';
 
 describe('a line of strace', () => {
   it('that holds a whole call yields its arguments and its result', () => {

@@ -1,5 +1,5 @@
-// The fallback tracer: strace, where the native helper cannot run. It is slower, and its lines are read after
-// the fact; docs/HERMETICITY.md lists the consequences.
+// A tracer by strace: the witness that shares no code with the native tracer. Its lines are read after the fact, so
+// it knows less about links, types and addresses.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -7,13 +7,13 @@ import { join, resolve } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { messageOf } from '../../../core/errors.ts';
-import { HERMETICITY } from '../../limits.ts';
-import { exitStatusAfterTracer } from '../../system/exit-status.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../../system/temporary-folder.ts';
-import type { Access, TraceReport } from '../access.ts';
-import { forwardOutput, startFailure, waitForExit } from '../child.ts';
-import { ReportBuilder } from '../report-builder.ts';
-import type { Availability, TracedCommand, Tracer } from '../tracer.ts';
+import { HERMETICITY } from '../../../hermeticity/limits.ts';
+import { exitStatusAfterTracer } from '../../../hermeticity/system/exit-status.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../../hermeticity/system/temporary-folder.ts';
+import type { Access, TraceReport } from '../../../hermeticity/trace/access.ts';
+import { forwardOutput, startFailure, waitForExit } from '../../../hermeticity/trace/child.ts';
+import { ReportBuilder } from '../../../hermeticity/trace/report-builder.ts';
+import type { Availability, TracedCommand, Tracer } from '../../../hermeticity/trace/tracer.ts';
 import { straceExpression } from './calls.ts';
 import { StraceReassembler } from './reassemble.ts';
 

@@ -1,6 +1,6 @@
 // Drops repeated accesses: a path that is accessed a thousand times is reported once. It is reported again
 // after the command itself has created, changed or deleted it.
-import type { PathVerb } from './access.ts';
+import type { PathVerb } from '../../../hermeticity/trace/access.ts';
 import type { BytePath } from './resolve-links.ts';
 
 type Fact = PathVerb | 'attributes';

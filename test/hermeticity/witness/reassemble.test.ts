@@ -1,7 +1,7 @@
 // Reassembling strace's lines: children whose parent never reported them.
 import { expect, it } from 'vitest';
-import { ReportBuilder } from '../../../../hermeticity/trace/report-builder.ts';
-import { StraceReassembler } from '../../../../hermeticity/trace/strace/reassemble.ts';
+import { ReportBuilder } from '../../../hermeticity/trace/report-builder.ts';
+import { StraceReassembler } from './reassemble.ts';
 
 function interpret(lines: readonly string[]) {
   const builder = new ReportBuilder<number>();

@@ -1,6 +1,6 @@
 // Extracts from strace's text of a call what it asks about the machine: the counterpart of native/ask.c.
 // strace does not show which message a netlink socket carries, so each such socket asks for all addresses.
-import type { AccessDetails } from '../report-builder.ts';
+import type { AccessDetails } from '../../../hermeticity/trace/report-builder.ts';
 import type { Call } from './line.ts';
 import { bytesOf, errorOf } from './line.ts';
 

@@ -46,8 +46,6 @@ export interface ActionDeclaration {
   readonly hermetic?: Hermetic | undefined;
   /** Whether to keep results that nothing can prove (default: no). */
   readonly keepUnproven?: KeepUnproven | undefined;
-  /** The old name of `keepUnproven: "shared"`. */
-  readonly acceptMarked?: boolean | undefined;
   /** Reads observed in earlier runs count as declared. */
   readonly observed?: boolean | undefined;
   /** Run in a sandbox that hides everything undeclared. */
@@ -88,20 +86,12 @@ export function requestFor(action: ActionDeclaration): RunRequest {
     programFolders: programFoldersOf(workspace, inFolder, made),
     cacheFailures: action.cacheFailures ?? false,
     hermetic: action.hermetic ?? REQUEST_DEFAULTS.hermetic,
-    keepUnproven: keepUnprovenOf(action),
+    keepUnproven: action.keepUnproven ?? REQUEST_DEFAULTS.keepUnproven,
     observed: action.observed ?? REQUEST_DEFAULTS.observed,
     sandbox: action.sandbox ?? REQUEST_DEFAULTS.sandbox,
     state,
     ...(checkpoint && { checkpoint }),
   };
-}
-
-/** The new name wins. */
-export function keepUnprovenOf({
-  keepUnproven,
-  acceptMarked = false,
-}: Pick<ActionDeclaration, 'keepUnproven' | 'acceptMarked'>): KeepUnproven {
-  return keepUnproven ?? (acceptMarked ? 'shared' : REQUEST_DEFAULTS.keepUnproven);
 }
 
 function realFolder(workspace: string): string {

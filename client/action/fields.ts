@@ -58,7 +58,6 @@ export const DEFAULT_FIELDS = {
     value: 'no|local|shared',
     text: 'whether to keep a result that nothing can prove, because its command used the network, a daemon, or was not wholly seen or not at all: no (default), local: on this machine, shared: at the remote too, and accept such results from it',
   },
-  acceptMarked: flag('accept-marked', 'the old name of --keep-unproven=shared'),
   sandbox: flag(
     'sandbox',
     'run the command where it sees only its declared inputs at /workspace, installed software, an empty home and /tmp, and no network (needs bubblewrap)',

@@ -38,7 +38,7 @@ export const ACTION_FLAGS = {
 
 /** Those that only `assay run` takes. */
 export const RUN_FLAGS: FlagTable = {
-  ...flagsOf(['cacheFailures', 'hermetic', 'sandbox', 'keepUnproven', 'acceptMarked']),
+  ...flagsOf(['cacheFailures', 'hermetic', 'sandbox', 'keepUnproven']),
   inputs: { type: 'string', value: 'declared|observed', text: `observed: ${ACTION_FIELDS.observed.text}` },
   checkpoint: {
     type: 'string',
@@ -93,7 +93,6 @@ function requestFrom(flags: ParsedFlags, command: readonly string[]): RunRequest
     cacheFailures: flags.given('cache-failures'),
     hermetic: hermeticIn(flags),
     keepUnproven: keepUnprovenIn(flags),
-    acceptMarked: flags.given('accept-marked'),
     observed,
     sandbox: flags.given('sandbox'),
     checkpoint: checkpointIn(flags),

@@ -94,8 +94,6 @@ export const runCommand: CommandModule = {
     const sample = await sampleFrom(parsed);
     const stderr = new SyncStream(2);
     const reporter = new Reporter(stderr, parsed.given('json'), parsed.given('verbose'), sample);
-    if (parsed.given('accept-marked'))
-      reporter.report({ type: 'old-flag', flag: '--accept-marked', now: '--keep-unproven=shared' });
     const caller = process.env;
     const report = new ActionReport({ request, caller, began: Date.now() });
     const isReported = !parsed.given('no-report') && caller.ASSAY_REPORT !== '0';

@@ -89,7 +89,6 @@ function defaultsOf(
     hermetic: problems.read(fields.hermetic, (value) => value.oneOf(HERMETIC)),
     observed: problems.read(fields.observed, flag),
     keepUnproven: problems.read(fields.keepUnproven, (value) => value.oneOf(KEEP_UNPROVEN)),
-    acceptMarked: problems.read(fields.acceptMarked, flag),
     sandbox: problems.read(fields.sandbox, flag),
   };
 }

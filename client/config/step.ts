@@ -4,7 +4,6 @@ import type { Located } from '../../core/config/document.ts';
 import type { AssayError } from '../../core/errors.ts';
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from '../action/checkpoint-plan.ts';
-import { keepUnprovenOf } from '../action/declaration.ts';
 import { type Hermetic, type InputPattern, type KeepUnproven, REQUEST_DEFAULTS } from '../action/request.ts';
 import { whyReserved } from '../action/reserved.ts';
 import { programsOf } from '../action/shell-line.ts';
@@ -82,8 +81,7 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
     [...defaults, fields].flatMap((each) => each[field] ?? []);
   const first = <K extends keyof Defaults>(field: K): Defaults[K] =>
     [fields, ...defaults.toReversed()].map((each) => each[field]).find((value) => value !== undefined);
-  const flag = (field: 'includeIgnored' | 'cacheFailures' | 'observed' | 'acceptMarked' | 'sandbox') =>
-    first(field) ?? false;
+  const flag = (field: 'includeIgnored' | 'cacheFailures' | 'observed' | 'sandbox') => first(field) ?? false;
   const isObserved = flag('observed');
   const everything = fields.inputs || isObserved ? [] : [everythingIn(folder)];
   return {
@@ -106,12 +104,9 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
     cacheFailures: flag('cacheFailures'),
     hermetic: first('hermetic') ?? REQUEST_DEFAULTS.hermetic,
     observed: isObserved,
-    keepUnproven: keepUnprovenOf({ keepUnproven: first('keepUnproven'), acceptMarked: flag('acceptMarked') }),
+    keepUnproven: first('keepUnproven') ?? REQUEST_DEFAULTS.keepUnproven,
     sandbox: flag('sandbox'),
-    remarks: [
-      ...(fields.command ? [] : scriptRemarks(name, owner, fields)),
-      ...(first('acceptMarked') === undefined ? [] : [ACCEPT_MARKED]),
-    ],
+    remarks: fields.command ? [] : scriptRemarks(name, owner, fields),
     cache: fields.cache ?? true,
     dependsOn: [],
     implied: [],
@@ -120,9 +115,6 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
     source,
   };
 }
-
-const ACCEPT_MARKED =
-  '"acceptMarked" has a new name: write "keepUnproven": "shared", or remove it (reads that were observed are shared without it)';
 
 /** The inputs of a step that declares none. */
 function everythingIn(folder: RelPath): InputPattern {

@@ -243,8 +243,6 @@ function wordsFor(event: Warning): string {
       return `${event.path} could not be put back and lies in ${event.aside}; the next run tries again`;
     case 'waiting':
       return `waiting for another run that makes ${event.output}`;
-    case 'old-flag':
-      return `${event.flag} has a new name: ${event.now}; reads that were observed are shared without it`;
     case 'stray-link':
       return `the input ${event.path} is a link to something that is not declared: what it points to is not in the key`;
     case 'secret-declared':

@@ -64,7 +64,6 @@ export type RunEvent =
   /** Another run holds the lock of the same output. */
   | { readonly type: 'waiting'; readonly output: string }
   /** A flag that has a new name was given. */
-  | { readonly type: 'old-flag'; readonly flag: string; readonly now: string }
   | { readonly type: 'stray-link'; readonly path: RelPath }
   | { readonly type: 'secret-declared'; readonly name: string }
   | {

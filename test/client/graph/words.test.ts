@@ -20,12 +20,6 @@ test('an unproven hit reports that each time', async () => {
     expect((await run()).stderr).toMatch(/step {2}hit \(local, unproven\)/);
 });
 
-test('the old name of a field works, with a note', async () => {
-  steps({ command: 'echo beside > ../beside', inputs: [], acceptMarked: true });
-  expect((await run()).stderr).toContain('write "keepUnproven": "shared"');
-  expect((await run()).stderr).toMatch(/step {2}hit \(local, unproven\)/);
-});
-
 test('a strict step that is not hermetic reports its undeclared accesses, not that its command failed', async () => {
   steps({ ...READS_TWO, hermetic: 'strict' });
   const { code, stderr } = await run();

@@ -258,15 +258,12 @@ describe('a command that uses what no fact can stand for', () => {
     expect(await outcome(other('--keep-unproven=shared'))).toBe('miss');
   });
 
-  test('is shared with --keep-unproven=shared, or its old name, and only with it', async () => {
+  test('is shared with --keep-unproven=shared, and only with it', async () => {
     expect((await other('--keep-unproven=shared')).summary).toMatchObject({ published: true, shared: true });
     const refused = await other('--keep-unproven=local');
     expect(refused.summary.outcome).toBe('miss');
     expect(refused.stderr).toContain('the remote’s result is unproven: it used the network');
     expect(await outcome(other('--keep-unproven=shared'))).toBe('hit-remote');
-    const byOldName = await other('--accept-marked');
-    expect(byOldName.summary.outcome).toBe('hit-remote');
-    expect(byOldName.stderr).toContain('--accept-marked has a new name: --keep-unproven=shared');
   });
 });
 

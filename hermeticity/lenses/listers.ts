@@ -17,7 +17,7 @@ export interface Programs {
 }
 
 /** A program whose file is known, not only its name. */
-export type Program = LensName | 'python' | 'mkdir' | 'vitest';
+export type Program = LensName | 'esbuild-service' | 'python' | 'mkdir' | 'vitest';
 
 const NODE = /^node(?:js)?$/;
 /** CPython's file, and the folder with its library and bin. */
@@ -27,8 +27,10 @@ const TSC_FILE = /\/(?:bin\/tsc|lib\/_?tsc(?:\.js)?)$/;
 const VITEST_PACKAGE = /^vitest$/;
 const VITEST_FILE = /\/vitest\.mjs$/;
 const ESBUILD_PACKAGE = /^(?:esbuild|@esbuild\/[\w-]+)$/;
-/** With one of these, esbuild takes files of other extensions, expands patterns, or asks plugins. */
-const ESBUILD_EXTENDED = /^--(?:loader|resolve-extensions|service)(?::|=|$)|\*/;
+/** With one of these, esbuild takes files of other extensions, or expands patterns. */
+const ESBUILD_EXTENDED = /^--(?:loader|resolve-extensions)(?::|=|$)|\*/;
+/** Its library starts it so, and tells it all options and plugins through a pipe. */
+const ESBUILD_SERVICE = /^--service(?:=|$)/;
 const MAKES_PARENTS = /^(?:-[a-zA-Z]*p|--parents$)/;
 /** As the system installs it. */
 const MKDIR_FILE = /^(?:\/usr)?\/bin\/mkdir$/;
@@ -43,6 +45,9 @@ const globImport = (start: string) =>
 const GLOB_IMPORT = globImport('\\.');
 const GLOB_IMPORT_ABOVE = globImport('\\.\\./');
 const BUNDLED = /\.(?:[cm]?[jt]s|[jt]sx)$/;
+/** The start of a path in a source or in a tsconfig.json. */
+const UPWARD = /["'`]((?:\.\.\/)*\.\.)(?=["'`/])/g;
+const PACKAGES = /\/node_modules\//;
 /** Code that loads a module by its path, not through the importer. */
 const LOADS_BY_PATH = /\b(?:spec_from_file_location|\w*FileLoader|load_source|run_path)\b/;
 const INSTALLED = /\/(?:site|dist)-packages\//;
@@ -80,6 +85,7 @@ export class Listers {
     if (program === 'python') return this.#isByImporter(listing) ? 'python-1' : undefined;
     if (program === 'go-1' && this.#embeds(listing.path)) return undefined;
     if (program === 'esbuild-1' && this.#expandsInto(listing.path)) return undefined;
+    if (program === 'esbuild-service') return this.#onlySearches(listing.path) ? 'esbuild-1' : undefined;
     return program;
   }
 
@@ -97,8 +103,10 @@ export class Listers {
     if (NODE.test(nameOf(file)))
       return this.#isNode(file) && !hooked ? this.#scriptOf(args[0] ?? '') : undefined;
     if (TSC_FILE.test(file) && this.#isIn(file, TSC_PACKAGE)) return 'tsc-1';
-    if (nameOf(file) === 'esbuild' && this.#isIn(file, ESBUILD_PACKAGE))
-      return args.some((arg) => ESBUILD_EXTENDED.test(arg)) ? undefined : 'esbuild-1';
+    if (nameOf(file) === 'esbuild' && this.#isIn(file, ESBUILD_PACKAGE)) {
+      if (args.some((arg) => ESBUILD_EXTENDED.test(arg))) return undefined;
+      return args.some((arg) => ESBUILD_SERVICE.test(arg)) ? 'esbuild-service' : 'esbuild-1';
+    }
     if (MKDIR_FILE.test(file)) return args.some((arg) => MAKES_PARENTS.test(arg)) ? 'mkdir' : undefined;
     return GO_FILE.test(file) ? 'go-1' : undefined;
   }
@@ -133,14 +141,43 @@ export class Listers {
 
   // ---- esbuild ----
 
-  /** Whether a source takes all files of this folder that fit a path. One outside the workspace may. */
+  /** Whether a source takes files of this folder by a pattern, or leads above the workspace. */
   #expandsInto(folder: AbsPath): boolean {
-    const { workspace } = this.#programsHere;
-    const isAbove = folder !== workspace && isAtOrBelow(workspace, folder);
-    this.#expands[isAbove ? 'above' : 'inside'] ??= this.#expandsBy(
-      isAbove ? GLOB_IMPORT_ABOVE : GLOB_IMPORT,
+    if (!this.#isAboveWorkspace(folder)) {
+      this.#expands.inside ??= this.#expandsBy(GLOB_IMPORT);
+      return this.#expands.inside;
+    }
+    this.#expands.above ??= this.#expandsBy(GLOB_IMPORT_ABOVE) || this.#leadsAbove();
+    return this.#expands.above;
+  }
+
+  /**
+   * Options and plugins of a service may take any name in the workspace. In a folder above it, esbuild looks for
+   * configuration, unless something there was read or a source leads there.
+   */
+  #onlySearches(folder: AbsPath): boolean {
+    if (!this.#isAboveWorkspace(folder) || this.#expandsInto(folder)) return false;
+    return !this.#report.accesses.some(
+      (access) => access.kind === 'read' && parentFolder(access.path) === folder,
     );
-    return this.#expands[isAbove ? 'above' : 'inside'] === true;
+  }
+
+  #isAboveWorkspace(folder: AbsPath): boolean {
+    const { workspace } = this.#programsHere;
+    return folder !== workspace && isAtOrBelow(workspace, folder);
+  }
+
+  /** Whether a path in a source or a tsconfig.json leads above the workspace, also if nothing is there. */
+  #leadsAbove(): boolean {
+    const { workspace } = this.#programsHere;
+    return this.#report.accesses.some((access) => {
+      if (access.kind !== 'read' || !isAtOrBelow(access.path, workspace)) return false;
+      const { path } = access;
+      if (PACKAGES.test(path) || !(BUNDLED.test(path) || path.endsWith('.json'))) return false;
+      const depth = path.slice(workspace.length).split('/').length - 2;
+      const starts = this.#programsHere.textAt(path).matchAll(UPWARD);
+      return starts.some(([, start = '']) => start.split('/').length > depth);
+    });
   }
 
   #expandsBy(pattern: RegExp): boolean {

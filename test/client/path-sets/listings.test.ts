@@ -51,6 +51,11 @@ const adds =
 const LISTS_CONF =
   'import os\nn = os.listdir("conf") if os.path.isdir("conf") else []\nopen("o", "w").write(str([x for x in n if x.endswith(".yaml")]))\n';
 
+/** esbuild as vite, tsup and others start it. */
+const BUILD = (options: string) =>
+  `const fs = require("fs"); require(${JSON.stringify(join(MODULES, 'esbuild'))}).build({ entryPoints: ["in.js"], bundle: true, outfile: "o.js", logLevel: "silent", ${options} })\n`;
+const SERVICE = { 'build.cjs': BUILD('') };
+
 const sh = (script: string) => ['sh', '-c', script];
 
 /** `title` makes the key of each case its own. */
@@ -271,6 +276,17 @@ const WRONG_HITS: readonly Case[] = [
     named: 'data/x.md',
   },
   {
+    title: 'esbuild as a service: a file of any kind in the workspace',
+    files: {
+      'build.cjs': BUILD('loader: { ".foo": "text" }, resolveExtensions: [".foo", ".js"]'),
+      'in.js': 'import t from "./data"; console.log(t)\n',
+      'data.js': 'export default "js"\n',
+    },
+    flags: ['--input', '*.js', '--output', 'o.js'],
+    command: ['node', 'build.cjs'],
+    edit: adds('data.foo', 'foo'),
+  },
+  {
     title: 'tsc in a Node that loads other code first',
     files: {
       'a.ts': 'export const a = 1;\n',
@@ -424,7 +440,48 @@ const WRONG_HITS: readonly Case[] = [
   },
 ];
 
+/** A hit of none is sure before the edit: all names of the folders above count. */
+const ABOVE: readonly Case[] = [
+  {
+    title: 'esbuild: a source above the workspace that was not there',
+    files: { 'in.js': 'try { require("../opt") } catch { console.log("none") }\n' },
+    flags: ['--input', 'in.js', '--output', 'o.js'],
+    command: ['esbuild', 'in.js', '--bundle', '--outfile=o.js'],
+    edit: adds('../opt.js', 'console.log("one")\n'),
+  },
+  {
+    title: 'esbuild as a service: a source above the workspace that was not there',
+    files: { ...SERVICE, 'in.js': 'try { require("../opt") } catch { console.log("none") }\n' },
+    flags: ['--input', '*.js', '--output', 'o.js'],
+    command: ['node', 'build.cjs'],
+    edit: adds('../opt.js', 'console.log("one")\n'),
+  },
+  {
+    title: 'esbuild as a service: a plugin reads a source above the workspace',
+    files: {
+      'build.cjs': BUILD(
+        'plugins: [{ name: "p", setup(b) { b.onLoad({ filter: /opt/ }, ({ path }) => ({ contents: fs.readFileSync(path, "utf8") + "// " + path.slice(-6) })) } }]',
+      ),
+      'in.js': 'import "up"\n',
+      'tsconfig.json': '{ "compilerOptions": { "paths": { "up": ["./x/../../opt"] } } }',
+      '../opt.js': 'console.log("js")\n',
+    },
+    flags: ['--input', '*.js', '--input', 'tsconfig.json', '--output', 'o.js'],
+    command: ['node', 'build.cjs'],
+    edit: adds('../opt.tsx', 'console.log("tsx")\n'),
+  },
+];
+
 describe('no hit', () => {
+  test.each(ABOVE)('$title', async (one) => {
+    for (const [path, content] of Object.entries(one.files)) shop.write(path, content);
+    expect((await run(one, shop.workspace, 'store')).summary).toMatchObject({ outcome: 'miss', exitCode: 0 });
+    const made = readFileSync(join(shop.workspace, 'o.js'), 'utf8');
+    one.edit(shop.workspace);
+    expect((await run(one, shop.workspace, 'store')).summary).toMatchObject({ outcome: 'miss', exitCode: 0 });
+    expect(readFileSync(join(shop.workspace, 'o.js'), 'utf8')).not.toBe(made);
+  });
+
   test.each(WRONG_HITS)('$title', async (one) => {
     const fresh = await prepare(one);
     expect((await run(one, shop.workspace, 'store')).summary).toMatchObject({ outcome: 'hit-local' });
@@ -548,6 +605,18 @@ describe('a hit', () => {
     shop.write('in.js', 'console.log(1)\n');
     const flags = ['--input', 'in.js', '--output', 'o.js'];
     const one = { title: 'depth', flags, command: ['esbuild', 'in.js', '--bundle', '--outfile=o.js'] };
+    expect((await run(one, deep, 'deep-store')).summary).toMatchObject({ outcome: 'miss', published: true });
+    expect((await run(one, shop.workspace, 'store')).summary).toMatchObject({ outcome: 'hit-remote' });
+  });
+
+  test('esbuild as a service: a clone at another depth, with others beside it', async () => {
+    const deep = join(shop.another('deep'), 'er/and/deeper');
+    for (const folder of [deep, shop.workspace])
+      for (const [path, content] of Object.entries({ ...SERVICE, 'in.js': 'console.log(1)\n' }))
+        shop.write(path, content, 0o644, folder);
+    shop.write('../beside.ts', '', 0o644, deep);
+    const flags = ['--input', 'in.js', '--input', 'build.cjs', '--output', 'o.js'];
+    const one = { title: 'service', flags, command: ['node', 'build.cjs'] };
     expect((await run(one, deep, 'deep-store')).summary).toMatchObject({ outcome: 'miss', published: true });
     expect((await run(one, shop.workspace, 'store')).summary).toMatchObject({ outcome: 'hit-remote' });
   });

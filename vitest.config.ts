@@ -28,8 +28,8 @@ export default defineConfig({
     // Many tests wait for processes: two workers leave a fifth of two cores idle.
     maxWorkers: 3,
     coverage: {
-      include: ['client/**/*.ts', 'core/**/*.ts', 'hermeticity/**/*.ts', 'server/**/*.ts', 'store/**/*.ts'],
-      exclude: ['core/proto/generated/**'],
+      include: ['client', 'core', 'hermeticity', 'server', 'store', 'wings'].map((room) => `${room}/**/*.ts`),
+      exclude: ['core/proto/generated/**', 'wings/*/test/**'],
       reporter: ['text-summary', 'html'],
       reportsDirectory: 'dist/coverage',
     },

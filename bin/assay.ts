@@ -2,20 +2,14 @@
 // Each command is imported only when it runs, so that a hit does not load the server.
 import { takeToken } from '../client/remote/token.ts';
 import { SyncStream } from '../client/terminal/sync-stream.ts';
-import { type CommandModule, renderHelp, suggestion } from '../core/cli/command.ts';
+import { type CommandEntry, type CommandTable, renderHelp, suggestion } from '../core/cli/command.ts';
 import { formatColumns, wrapText } from '../core/cli/layout.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
 import { visibleLines } from '../core/text/visible.ts';
 import { VERSION } from '../core/version.ts';
 
-interface Entry {
-  readonly summary: string;
-  /** A command of a server. It runs no command of a user, and takes its secrets from its variables. */
-  readonly isServers?: true;
-  load(): Promise<CommandModule>;
-}
-
-const COMMANDS: Readonly<Record<string, Entry>> = {
+/** The commands of the trunk. Those of the wings are in wings.ts. */
+const TRUNK: CommandTable = {
   run: {
     summary: 'run steps or a command, or restore their outputs from the cache',
     load: async () => (await import('../client/commands/run.ts')).runCommand,
@@ -76,10 +70,6 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'run a tool as a persistent worker of Bazel, and only on a cache miss',
     load: async () => (await import('../client/commands/bazel-worker.ts')).bazelWorkerCommand,
   },
-  gocacheprog: {
-    summary: 'store the go command’s cache: the helper process for GOCACHEPROG',
-    load: async () => (await import('../client/commands/gocacheprog.ts')).gocacheprogCommand,
-  },
   divergences: {
     summary: 'list keys that have two different results, and where those differ',
     load: async () => (await import('../client/commands/incident/divergences.ts')).divergencesCommand,
@@ -126,27 +116,28 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   completion: {
     summary: 'print a script that completes commands and flags in bash, zsh or fish',
-    load: async () => (await import('../core/cli/completion.ts')).completionCommand(COMMANDS),
+    load: async () => (await import('../core/cli/completion.ts')).completionCommand(await allCommands()),
   },
 };
 
 /** As wide as "assay: ". */
 const INDENT = ' '.repeat(7);
 
-/** The exit code when the command could not be loaded. */
+/** The exit codes when there is no such command, and when a command could not be loaded. */
+const NO_COMMAND = 2;
 const NOTHING_RAN = 125;
 
 export async function main(args: readonly string[]): Promise<number> {
   removeStartOptions();
   const [name, ...rest] = args;
-  if (name === undefined || name === '--help' || name === '-h' || name === 'help')
-    return print(overview(new SyncStream(1).columns));
-  if (name === '--version' || name === '-V' || name === 'version') return print(`assay ${VERSION}\n`);
-  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!entry) return reportError(unknownCommand(name), 2, false);
-  if (!entry.isServers) takeToken();
-  let failureCode = NOTHING_RAN;
+  let failureCode = NO_COMMAND;
   try {
+    if (name === undefined || name === '--help' || name === '-h' || name === 'help')
+      return print(overview(await allCommands(), new SyncStream(1).columns));
+    if (name === '--version' || name === '-V' || name === 'version') return print(`assay ${VERSION}\n`);
+    const entry = commandIn(TRUNK, name) ?? (await commandOfWing(name));
+    failureCode = NOTHING_RAN;
+    if (!entry.isServers) takeToken();
     const command = await entry.load();
     failureCode = command.failureCode;
     return asksForHelp(rest)
@@ -155,6 +146,29 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     return reportError(error, failureCode, ownFlags(rest).includes('--json'));
   }
+}
+
+/** All commands of this build. The list of wings is loaded only for what the trunk lacks. */
+async function allCommands(): Promise<CommandTable> {
+  const { WINGS } = await import('./wings.ts');
+  const tables = [TRUNK, ...Object.values(WINGS).map(({ commands }) => commands)];
+  return Object.fromEntries(tables.flatMap((table) => Object.entries(table)));
+}
+
+async function commandOfWing(name: string): Promise<CommandEntry> {
+  const commands = await allCommands();
+  const entry = commandIn(commands, name);
+  if (entry) return entry;
+  const { WING_OF } = await import('./wings.ts');
+  if (Object.hasOwn(WING_OF, name))
+    throw new AssayError('ASSAY_NOT_IN_BUILD', `${name} is a command of wings/${WING_OF[name]}`);
+  const hint = suggestion(name, Object.keys(commands), '');
+  throw new AssayError('ASSAY_USAGE', `there is no command ${JSON.stringify(name)}${hint}`);
+}
+
+/** `name` comes from the command line, so it may also be that of a method of every object. */
+function commandIn(commands: CommandTable, name: string): CommandEntry | undefined {
+  return Object.hasOwn(commands, name) ? commands[name] : undefined;
 }
 
 /** The options of the engine that bin/start/main.c set are for this process alone. */
@@ -210,13 +224,8 @@ function asAssayError(error: unknown): AssayError {
   return new AssayError('ASSAY_INCOMPLETE', what);
 }
 
-function unknownCommand(name: string): AssayError {
-  const hint = suggestion(name, Object.keys(COMMANDS), '');
-  return new AssayError('ASSAY_USAGE', `there is no command ${JSON.stringify(name)}${hint}`);
-}
-
-function overview(width: number): string {
-  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary] as const);
+function overview(commands: CommandTable, width: number): string {
+  const rows = Object.entries(commands).map(([name, { summary }]) => [name, summary] as const);
   return [
     'assay: a build cache that proves its hits',
     '',

@@ -541,6 +541,11 @@ const catalogue = {
     hint: 'Run it again. If the error repeats, install Assay again.',
     status: 500,
   },
+  ASSAY_NOT_IN_BUILD: {
+    summary: 'This build of Assay lacks the command: the part that has it was left out.',
+    hint: 'Use a build that has it. `assay --help` lists the commands of this one.',
+    status: 500,
+  },
   ASSAY_OLD_NODE: {
     summary: 'This version of Node is too old for Assay’s library.',
     hint: 'Use Node 22.19 or a later 22, or 24 or later. Or use the command `assay`, which needs no Node.',

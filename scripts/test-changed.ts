@@ -2,8 +2,8 @@
 //
 // A change is what differs from COMMIT (main, if none is named), with what is not committed yet. It concerns:
 //   - each test that imports a changed file, directly or through others;
-//   - each end-to-end test in the folder of test/ that mirrors the folder of a changed file. Such a test starts Assay as a
-//     process, so its imports do not show what it needs.
+//   - each end-to-end test in the folder of test/ that mirrors the folder of a changed file, or in the test/ of its wing.
+//     Such a test starts Assay as a process, so its imports do not show what it needs.
 // A change of what every test depends on (package.json, the config of vitest) concerns all tests.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ import { Reach, sortTests } from '../test/project/test-kinds.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const CONCERNS_ALL = /^(package-lock\.json|package\.json|vitest\.config\.ts|test\/rig\/own-environment\.ts)$/;
-const EXECUTES = /^(bin|client|core|hermeticity|server|store)\//;
+const EXECUTES = /^(bin|client|core|hermeticity|server|store|wings)\//;
 
 const [since = 'main'] = process.argv.slice(2);
 const changed = changedSince(since);
@@ -38,9 +38,14 @@ function changedSince(commit: string): string[] {
 function testsFor(files: readonly string[]): string[] {
   const { unit, e2e } = sortTests();
   const reach = new Reach();
-  const mirrors = new Set(files.map((file) => join('test', dirname(file))));
+  const mirrors = new Set(files.map(testsBeside));
   const imports = (test: string) => files.some((file) => reach.filesOf(test).has(file));
   return [...unit.filter(imports), ...e2e.filter((test) => imports(test) || mirrors.has(dirname(test)))];
+}
+
+function testsBeside(file: string): string {
+  const [wing] = /^wings\/[^/]+/.exec(file) ?? [];
+  return wing === undefined ? join('test', dirname(file)) : join(wing, 'test');
 }
 
 function git(...args: string[]): string {

@@ -36,6 +36,18 @@ export interface CommandModule {
   main(args: readonly string[]): Promise<number>;
 }
 
+/** A command as a list of commands has it. */
+export interface CommandEntry {
+  readonly summary: string;
+  /** A command of a server. It runs no command of a user, and takes its secrets from its variables. */
+  readonly isServers?: true;
+  /** Imports the command's module. Called only when the command runs, so that a hit loads no other. */
+  load(): Promise<CommandModule>;
+}
+
+/** Commands by name, in the order of the help. */
+export type CommandTable = Readonly<Record<string, CommandEntry>>;
+
 export interface ParsedFlags {
   text(name: string): string | undefined;
   all(name: string): readonly string[];

@@ -1,10 +1,6 @@
 // `assay completion`: prints a script that completes commands and flags in bash, zsh or fish.
 // Names and flags come from the table of commands and from each command's help, so they cannot differ.
-import { type CommandModule, parseFlags, usage } from './command.ts';
-
-export type Completed = Readonly<
-  Record<string, { readonly summary: string; load(): Promise<CommandModule> }>
->;
+import { type CommandEntry, type CommandModule, type CommandTable, parseFlags, usage } from './command.ts';
 
 interface Known {
   readonly name: string;
@@ -19,7 +15,7 @@ const SHELLS: Readonly<Record<string, (commands: readonly Known[]) => string>> =
   fish,
 };
 
-export function completionCommand(commands: Completed): CommandModule {
+export function completionCommand(commands: CommandTable): CommandModule {
   return {
     failureCode: 2,
     help: {
@@ -42,7 +38,7 @@ export function completionCommand(commands: Completed): CommandModule {
   };
 }
 
-async function known([name, { summary, load }]: [string, Completed[string]]): Promise<Known> {
+async function known([name, { summary, load }]: [string, CommandEntry]): Promise<Known> {
   const { flags } = (await load()).help;
   return {
     name,

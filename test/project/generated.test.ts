@@ -8,6 +8,7 @@ import { VERSION } from '../../core/version.ts';
 import { configSchema } from '../../scripts/config-schema.ts';
 import { errorsPage } from '../../scripts/errors-page.ts';
 import { serverSchema } from '../../scripts/server-schema.ts';
+import { wingsList } from '../../scripts/wings-list.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (...parts: string[]) => readFileSync(join(ROOT, ...parts), 'utf8');
@@ -28,6 +29,10 @@ test('client/config/assay.schema.json is made from the table of fields (npm run 
 
 test('server/config/server.schema.json is made from the table of fields (npm run generate)', () => {
   expect(read('server/config/server.schema.json')).toBe(serverSchema());
+});
+
+test('bin/wings.ts is the list of the folders of wings/ (npm run generate)', async () => {
+  expect(read('bin/wings.ts')).toBe(await wingsList(read('bin/wings.ts')));
 });
 
 test('core/version.ts says what package.json says', () => {

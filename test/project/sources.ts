@@ -22,6 +22,20 @@ export function sourcesOf(room: string): string[] {
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
 }
 
+/** The names of the wings that this checkout has. */
+export function wingNames(): string[] {
+  const entries = readdirSync(join(ROOT, 'wings'), { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort();
+}
+
+/** The tests of a wing lie in the wing, so that they go with it. */
+export function isTestOfWing(file: string): boolean {
+  return /^wings\/[^/]+\/test\//.test(file);
+}
+
 export function importsOf(file: string): Import[] {
   return importsIn(file, readFileSync(join(ROOT, file), 'utf8'));
 }

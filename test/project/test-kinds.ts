@@ -23,7 +23,7 @@ export function sortTests(): TestKinds {
 }
 
 export function testFiles(): string[] {
-  return sourcesOf('test').filter((file) => file.endsWith('.test.ts'));
+  return ['test', 'wings'].flatMap(sourcesOf).filter((file) => file.endsWith('.test.ts'));
 }
 
 /** What a file imports, directly and through other sources. Types do not count: they vanish at run time. */

@@ -1,0 +1,101 @@
+// A wing can be taken away: without its folder, and after `npm run generate`, types and tests of the trunk hold.
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Ran, runProcess } from '../rig/assay.ts';
+import { soak } from '../rig/soak.ts';
+import { ROOT, wingNames } from './sources.ts';
+import { sortTests } from './test-kinds.ts';
+
+const WINGS = wingNames();
+
+/** A copy of this checkout, without wings. */
+let copy: string;
+
+beforeAll(() => {
+  copy = mkdtempSync(join(tmpdir(), 'assay-wings-'));
+  const list = ['ls-files', '--cached', '--others', '--exclude-standard', '-z'];
+  const files = execFileSync('git', list, { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean);
+  for (const file of files) if (!file.startsWith('wings/') && existsSync(join(ROOT, file))) bring(file);
+  bring('wings/README.md');
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+});
+
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+function bring(path: string): void {
+  mkdirSync(dirname(join(copy, path)), { recursive: true });
+  cpSync(join(ROOT, path), join(copy, path), { recursive: true });
+}
+
+function node(...args: readonly string[]): Promise<Ran> {
+  return runProcess([process.execPath, ...args], { cwd: copy, env: { PATH: process.env.PATH ?? '' } });
+}
+
+const listWings = () => node('scripts/wings-list.ts');
+
+/** The second and later calls check only what has changed since the first. */
+const checkTypes = () =>
+  node(
+    'node_modules/typescript/bin/tsc',
+    '-p',
+    '.',
+    '--incremental',
+    '--tsBuildInfoFile',
+    'types.tsbuildinfo',
+  );
+
+const GREEN = { code: 0, stdout: '' };
+
+test('without all wings the types hold', async () => {
+  expect(await listWings()).toMatchObject({ code: 0, stderr: '' });
+  expect(readFileSync(join(copy, 'bin/wings.ts'), 'utf8')).not.toContain('/index.ts');
+  expect(await checkTypes()).toMatchObject(GREEN);
+});
+
+test('a command of a missing wing says that this build lacks it', async () => {
+  await listWings();
+  for (const name of Object.keys(await commandsByWing())) {
+    const { code, stderr } = await node('bin/assay.ts', name);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('ASSAY_NOT_IN_BUILD'),
+    });
+    expect(stderr).toContain(`${name} is a command of wings/`);
+  }
+  const help = await node('bin/assay.ts', '--help');
+  expect(help.stdout).toContain('\n  run ');
+  for (const name of Object.keys(await commandsByWing())) expect(help.stdout).not.toContain(`\n  ${name} `);
+});
+
+async function commandsByWing(): Promise<Readonly<Record<string, string>>> {
+  const { WING_OF } = await import('../../bin/wings.ts');
+  return WING_OF;
+}
+
+/** In `npm test` the tests that read pages and sources: all others can only fail if the types do. */
+test('without all wings the unit tests of the trunk pass', async () => {
+  await listWings();
+  const unit = sortTests().unit.filter((file) => !file.startsWith('wings/'));
+  const chosen = soak(unit.length, 1) > 1 ? unit : unit.filter((file) => file.startsWith('test/project/'));
+  expect(chosen).not.toEqual([]);
+  const { code, stdout } = await node(...vitest(chosen));
+  expect({ code, stdout }).toMatchObject({ code: 0 });
+});
+
+function vitest(files: readonly string[]): string[] {
+  return ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', ...files];
+}
+
+test.each(WINGS)('without wings/%s alone the types hold', async (missing) => {
+  const others = WINGS.filter((name) => name !== missing);
+  for (const name of others) bring(`wings/${name}`);
+  try {
+    expect(await listWings()).toMatchObject({ code: 0, stderr: '' });
+    expect(await checkTypes()).toMatchObject(GREEN);
+  } finally {
+    for (const name of others) rmSync(join(copy, 'wings', name), { recursive: true });
+  }
+});

@@ -5,7 +5,7 @@ export const wing: Wing = {
   commands: {
     gocacheprog: {
       summary: 'store the go command’s cache: the helper process for GOCACHEPROG',
-      load: async () => (await import('../../client/commands/gocacheprog.ts')).gocacheprogCommand,
+      load: async () => (await import('./command.ts')).gocacheprogCommand,
     },
   },
 };

@@ -20,16 +20,16 @@ import {
 } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Digest, parseHash } from '../../../core/digest.ts';
-import { nodeCrypto } from '../../../core/sha256.ts';
-import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../../../hermeticity/system/temporary-folder.ts';
-import { STORE } from '../../../store/limits.ts';
-import type { Content } from '../../../store/store.ts';
-import { type FileDigests, fileDigests } from '../../files/file-digest.ts';
-import { StatIndex } from '../../files/stat-index.ts';
-import { GOCACHE } from '../../limits.ts';
-import { makeClientFolder } from '../../local-store/client-folder.ts';
+import { type FileDigests, fileDigests } from '../../client/files/file-digest.ts';
+import { StatIndex } from '../../client/files/stat-index.ts';
+import { GOCACHE } from '../../client/limits.ts';
+import { makeClientFolder } from '../../client/local-store/client-folder.ts';
+import { type Digest, parseHash } from '../../core/digest.ts';
+import { nodeCrypto } from '../../core/sha256.ts';
+import { makeFolder } from '../../hermeticity/system/make-folder.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
+import { STORE } from '../../store/limits.ts';
+import type { Content } from '../../store/store.ts';
 
 /** Complete content on disk, not yet renamed. */
 export interface Received {

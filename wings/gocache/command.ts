@@ -1,19 +1,19 @@
 // `assay gocacheprog`: the helper process that the go command starts by itself when GOCACHEPROG names it.
 import { join } from 'node:path';
+import { STORE_FLAGS } from '../../client/commands/store-flags.ts';
+import { clientFolder } from '../../client/local-store/client-folder.ts';
+import { openUsableStore } from '../../client/local-store/open.ts';
+import { storeFolder } from '../../client/local-store/store-folder.ts';
+import { openRemote } from '../../client/remote/open.ts';
+import { remoteToken } from '../../client/remote/token.ts';
+import { parseRemoteUrl, remoteBelow } from '../../client/remote/url.ts';
+import { Reporter } from '../../client/run/reporter.ts';
+import type { Report } from '../../client/terminal/events.ts';
+import { SyncStream } from '../../client/terminal/sync-stream.ts';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
-import { DiskFiles } from '../integrations/gocache/disk-files.ts';
-import { Entries, GO_NAMESPACE } from '../integrations/gocache/entries.ts';
-import { serveGo } from '../integrations/gocache/serve.ts';
-import { clientFolder } from '../local-store/client-folder.ts';
-import { openUsableStore } from '../local-store/open.ts';
-import { storeFolder } from '../local-store/store-folder.ts';
-import { openRemote } from '../remote/open.ts';
-import { remoteToken } from '../remote/token.ts';
-import { parseRemoteUrl, remoteBelow } from '../remote/url.ts';
-import { Reporter } from '../run/reporter.ts';
-import type { Report } from '../terminal/events.ts';
-import { SyncStream } from '../terminal/sync-stream.ts';
-import { STORE_FLAGS } from './store-flags.ts';
+import { DiskFiles } from './disk-files.ts';
+import { Entries, GO_NAMESPACE } from './entries.ts';
+import { serveGo } from './serve.ts';
 
 const flags = {
   store: STORE_FLAGS.store,

@@ -1,8 +1,9 @@
 // Serves the go command's requests: concurrently, with responses matched by ID. A failed request is a miss or
 // an error of that request alone. The go command fails the build if its cache program ends, so the loop goes
 // on whatever the store or the remote does.
-import { AssayError, messageOf } from '../../../core/errors.ts';
-import { GOCACHE } from '../../limits.ts';
+
+import { GOCACHE } from '../../client/limits.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
 import type { DiskFiles, Received } from './disk-files.ts';
 import { type Entries, type Entry, isIdOf } from './entries.ts';
 import { type Answer, type Request, readRequest } from './request.ts';

@@ -1,5 +1,5 @@
 // The go command's requests and responses as JSON (cmd/go/internal/cacheprog in Go's sources).
-import { AssayError } from '../../../core/errors.ts';
+import { AssayError } from '../../core/errors.ts';
 import type { RequestReader } from './request-reader.ts';
 
 export type Request =

@@ -15,11 +15,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Setup } from '../../../../server/dashboard/api/types.ts';
-import { RUNTIME_FORMS, Workshop } from '../../../rig/assay.ts';
-import { type Answer, GoCommand, sha256 } from '../../../rig/go-command.ts';
-import { Random } from '../../../rig/random.ts';
-import { ServerProcess } from '../../../rig/server.ts';
+import type { Setup } from '../../../server/dashboard/api/types.ts';
+import { RUNTIME_FORMS, Workshop } from '../../../test/rig/assay.ts';
+import { Random } from '../../../test/rig/random.ts';
+import { ServerProcess } from '../../../test/rig/server.ts';
+import { type Answer, GoCommand, sha256 } from './go-command.ts';
 
 let shop: Workshop;
 const closers: (() => Promise<unknown> | unknown)[] = [];

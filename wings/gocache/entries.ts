@@ -3,16 +3,17 @@
 //
 // The go command may store another output under the same ID (a test log contains times), so the newest one
 // wins.
-import { type Digest, digestOf, parseDigest, toWire } from '../../../core/digest.ts';
-import { AssayError, messageOf } from '../../../core/errors.ts';
-import { parseNamespace } from '../../../core/namespace.ts';
-import { ActionResult } from '../../../core/proto/generated/reapi.ts';
-import { decodeResult, emptyResult } from '../../../core/result.ts';
-import type { Store } from '../../../store/store.ts';
-import { fileChunks } from '../../files/file-chunks.ts';
-import { handleFault, type Remote } from '../../remote/remote.ts';
-import { download, upload } from '../../remote/transfer.ts';
-import type { Report, RunEvent } from '../../terminal/events.ts';
+
+import { fileChunks } from '../../client/files/file-chunks.ts';
+import { handleFault, type Remote } from '../../client/remote/remote.ts';
+import { download, upload } from '../../client/remote/transfer.ts';
+import type { Report, RunEvent } from '../../client/terminal/events.ts';
+import { type Digest, digestOf, parseDigest, toWire } from '../../core/digest.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import { parseNamespace } from '../../core/namespace.ts';
+import { ActionResult } from '../../core/proto/generated/reapi.ts';
+import { decodeResult, emptyResult } from '../../core/result.ts';
+import type { Store } from '../../store/store.ts';
 import { UploadQueue } from './upload-queue.ts';
 
 /** The go command's keys are of another kind than Assay's, so they have a namespace. */

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { baseEnvironment, DEFAULT_FORM, FORMS, type Form } from './assay.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, type Form } from '../../../test/rig/assay.ts';
 
 export interface Answer {
   readonly ID: number;

@@ -1,5 +1,5 @@
 // A bounded FIFO queue of uploads that run while the build goes on, a few at a time.
-import { GOCACHE, REMOTE } from '../../limits.ts';
+import { GOCACHE, REMOTE } from '../../client/limits.ts';
 
 export class UploadQueue {
   readonly #waiting: (() => Promise<void>)[] = [];

@@ -123,19 +123,6 @@ export const GRPC_REMOTE = {
   emptyMessages: 16,
 } as const;
 
-export const GOCACHE = {
-  /** A request without its body is a few hundred bytes. */
-  maxLineBytes: 64 * KIB,
-  /** Concurrent requests; the go command waits with the others. */
-  concurrentRequests: 64,
-  /** Queued uploads; further results stay local. */
-  maxUploads: 10_000,
-  /** Files that no build has used for this long are removed, as the go command does with its own. */
-  unusedFileMs: 5 * 24 * 60 * MINUTE,
-  /** How often a use is recorded, and how often unused files are swept. */
-  noteUseMs: 24 * 60 * MINUTE,
-} as const;
-
 export const BAZEL = {
   /** A request names every input of an action: some hundred bytes for each. */
   maxRequestBytes: 256 * MIB,

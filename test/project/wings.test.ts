@@ -38,9 +38,12 @@ describe.each(wingNames())('wings/%s', (name) => {
     expect(imports.map(({ target }) => target)).toContain('core/cli/wing.ts');
   });
 
-  test('has a README, and a guide for its users', () => {
+  test('has a README, a guide for its users, and tests', () => {
     expect(existsSync(join(ROOT, folder, 'README.md'))).toBe(true);
     expect(existsSync(join(ROOT, folder, 'GUIDE.md'))).toBe(true);
+    const tests = sources.filter((file) => file.endsWith('.test.ts'));
+    expect(tests).not.toEqual([]);
+    expect(tests.filter((file) => !isTestOfWing(file))).toEqual([]);
   });
 });
 

@@ -22,7 +22,6 @@ import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FileDigests, fileDigests } from '../../client/files/file-digest.ts';
 import { StatIndex } from '../../client/files/stat-index.ts';
-import { GOCACHE } from '../../client/limits.ts';
 import { makeClientFolder } from '../../client/local-store/client-folder.ts';
 import { type Digest, parseHash } from '../../core/digest.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
@@ -30,6 +29,7 @@ import { makeFolder } from '../../hermeticity/system/make-folder.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
 import { STORE } from '../../store/limits.ts';
 import type { Content } from '../../store/store.ts';
+import { GOCACHE } from './limits.ts';
 
 /** Complete content on disk, not yet renamed. */
 export interface Received {

@@ -1,8 +1,8 @@
 // Reads the go command's stream: a JSON object per line, some followed by a body, a JSON string of base64. A
 // body may exceed memory, so it is decoded while it arrives.
 
-import { GOCACHE } from '../../client/limits.ts';
 import { AssayError } from '../../core/errors.ts';
+import { GOCACHE } from './limits.ts';
 
 const NEWLINE = 0x0a;
 const QUOTE = 0x22;

@@ -2,10 +2,10 @@
 // an error of that request alone. The go command fails the build if its cache program ends, so the loop goes
 // on whatever the store or the remote does.
 
-import { GOCACHE } from '../../client/limits.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import type { DiskFiles, Received } from './disk-files.ts';
 import { type Entries, type Entry, isIdOf } from './entries.ts';
+import { GOCACHE } from './limits.ts';
 import { type Answer, type Request, readRequest } from './request.ts';
 import { RequestReader } from './request-reader.ts';
 

@@ -1,5 +1,6 @@
 // A bounded FIFO queue of uploads that run while the build goes on, a few at a time.
-import { GOCACHE, REMOTE } from '../../client/limits.ts';
+import { REMOTE } from '../../client/limits.ts';
+import { GOCACHE } from './limits.ts';
 
 export class UploadQueue {
   readonly #waiting: (() => Promise<void>)[] = [];

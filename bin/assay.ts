@@ -66,10 +66,6 @@ const TRUNK: CommandTable = {
     summary: 'inside a step: save its checkpoint folders now',
     load: async () => (await import('../client/commands/checkpoint.ts')).checkpointCommand,
   },
-  'bazel-worker': {
-    summary: 'run a tool as a persistent worker of Bazel, and only on a cache miss',
-    load: async () => (await import('../client/commands/bazel-worker.ts')).bazelWorkerCommand,
-  },
   divergences: {
     summary: 'list keys that have two different results, and where those differ',
     load: async () => (await import('../client/commands/incident/divergences.ts')).divergencesCommand,

@@ -1,11 +1,10 @@
 // A command finds the programs of its package and of the folders above it, as `npm run` has it. Which programs it
 // looked up there are facts: each test begins with an empty local store, and asks what a second clone takes.
-import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { run } from '../../../client/library/library.ts';
 import { baseEnvironment, type RunOptions, Workshop } from '../../rig/assay.ts';
-import { BazelDriver, inputOf } from '../../rig/bazel.ts';
 import { eventsOf, type GraphRan } from '../../rig/graph.ts';
 import { ServerProcess } from '../../rig/server.ts';
 
@@ -139,16 +138,6 @@ describe('a command alone', () => {
       { store: shop.store, environment: baseEnvironment(), stdout },
     );
     expect([exitCode, said]).toEqual([0, 'helped\n']);
-  });
-
-  test('a Bazel worker does the same', async () => {
-    const start = '#!/bin/sh\nrunner helper > "$2"\n';
-    const cwd = clone('one', { ...files, start, 'in.txt': 'in\n' });
-    const bazel = new BazelDriver(['--store', shop.store, '--output-flag=--out', '--', './start'], { cwd });
-    const sent = ['start', 'in.txt'].map((path) => inputOf(cwd, path));
-    expect(await bazel.request(['--out', 'out.txt'], sent)).toMatchObject({ exitCode: 0 });
-    await bazel.close();
-    expect(readFileSync(join(cwd, 'out.txt'), 'utf8')).toBe('helped\n');
   });
 
   test('in a folder of the workspace that it names by --cwd', async () => {

@@ -25,7 +25,7 @@ test('bash completes commands, the flags of each command, and nothing after --',
   shop.write('script', stdout);
   const complete = (...words: string[]) => proposals('script', ['assay', ...words]);
   expect(complete('ini')).toEqual(['init']);
-  expect(complete('')).toEqual(expect.arrayContaining(['run', 'serve', 'completion', 'bazel-worker']));
+  expect(complete('')).toEqual(expect.arrayContaining(['run', 'serve', 'completion']));
   expect(complete('run', '--herm')).toEqual(['--hermetic']);
   expect(complete('init', '--herm')).toEqual([]);
   expect(complete('init', '--')).toEqual(['--store', '--help']);

@@ -107,6 +107,14 @@ test('a tool that is replaced while the worker runs gets a new key', async () =>
   expect(outcomes(bazel)).toEqual(['miss', 'miss']);
 });
 
+test('the tool finds the programs of its package', async () => {
+  shop.write('package.json', '{"name": "one"}');
+  shop.script('node_modules/.bin/helper', 'echo helped');
+  shop.script('tools/shout.sh', 'helper > out/made.txt');
+  expect(await build(start())).toMatchObject({ exitCode: 0 });
+  expect(made()).toBe('helped\n');
+});
+
 test('a worker on another machine hits a shared result', async () => {
   const server = await ServerProcess.start(join(shop.folder, 'server'));
   try {

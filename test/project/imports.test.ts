@@ -88,7 +88,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'reproduce  graph/view  graph/page  report',
     'check-hits',
     'graph  maintenance/doctor',
-    'audit  library  integrations/bazel-worker',
+    'audit  library',
     'config/init',
     'commands',
     'commands/incident',

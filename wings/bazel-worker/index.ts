@@ -5,7 +5,7 @@ export const wing: Wing = {
   commands: {
     'bazel-worker': {
       summary: 'run a tool as a persistent worker of Bazel, and only on a cache miss',
-      load: async () => (await import('../../client/commands/bazel-worker.ts')).bazelWorkerCommand,
+      load: async () => (await import('./command.ts')).bazelWorkerCommand,
     },
   },
 };

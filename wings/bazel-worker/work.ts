@@ -1,22 +1,23 @@
 // Runs one Bazel request as an Assay action, with the inputs that Bazel already knows. Collects the tool's
 // output for the response. A request that cannot be cached still runs.
-import { AssayError, messageOf } from '../../../core/errors.ts';
-import { isWithin, ROOT } from '../../../core/path.ts';
-import { checkText, type Variables } from '../../action/environment.ts';
-import { programFoldersOf } from '../../action/program-folders.ts';
+
+import { checkText, type Variables } from '../../client/action/environment.ts';
+import { programFoldersOf } from '../../client/action/program-folders.ts';
 import {
   type DeclaredVariable,
   type Hermetic,
   type KeepUnproven,
   REQUEST_DEFAULTS,
   type RunRequest,
-} from '../../action/request.ts';
-import type { InputSource } from '../../inputs/inputs.ts';
-import type { Cache } from '../../run/caches.ts';
-import { execute } from '../../run/execute.ts';
-import { keyOf } from '../../run/key.ts';
-import { type RunSummary, run } from '../../run/run.ts';
-import type { Report } from '../../terminal/events.ts';
+} from '../../client/action/request.ts';
+import type { InputSource } from '../../client/inputs/inputs.ts';
+import type { Cache } from '../../client/run/caches.ts';
+import { execute } from '../../client/run/execute.ts';
+import { keyOf } from '../../client/run/key.ts';
+import { type RunSummary, run } from '../../client/run/run.ts';
+import type { Report } from '../../client/terminal/events.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
+import { isWithin, ROOT } from '../../core/path.ts';
 import { bazelInputs, NO_INPUTS, type SentInputs } from './bazel-inputs.ts';
 import { OutputBuffer } from './output-buffer.ts';
 import { absentPaths, isThere, namedOutputs } from './outputs.ts';

@@ -1,7 +1,7 @@
 // The worker loop, by @bazel/worker: one request at a time, each answered once. Standard output belongs to
 // Bazel. Text on process.stderr during a request becomes the output of its response.
 import { Readable } from 'node:stream';
-import { AssayError, messageOf } from '../../../core/errors.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
 import type { SentInputs } from './bazel-inputs.ts';
 import { Cancellations } from './cancellations.ts';
 import { frames } from './frames.ts';

@@ -1,6 +1,6 @@
 // Which arguments of a request name outputs, and which cannot be outputs.
 import { expect, test } from 'vitest';
-import { namedOutputs } from '../../../../client/integrations/bazel-worker/outputs.ts';
+import { namedOutputs } from '../outputs.ts';
 
 test('outputs are named by a marker, which is not passed to the tool, or by a flag, which is', () => {
   const { args, outputs } = namedOutputs(['--assay-output=a', '-o', 'b', '--out=c'], ['-o', '--out']);

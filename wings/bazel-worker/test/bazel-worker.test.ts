@@ -2,10 +2,17 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { BAZEL } from '../../../../client/limits.ts';
-import { DEFAULT_FORM, FORMS, type Form, RUNTIME_FORMS, runProcess, Workshop } from '../../../rig/assay.ts';
-import { BazelDriver, encodeRequest, inputOf, type SentInput } from '../../../rig/bazel.ts';
-import { ServerProcess } from '../../../rig/server.ts';
+import { BAZEL } from '../../../client/limits.ts';
+import {
+  DEFAULT_FORM,
+  FORMS,
+  type Form,
+  RUNTIME_FORMS,
+  runProcess,
+  Workshop,
+} from '../../../test/rig/assay.ts';
+import { ServerProcess } from '../../../test/rig/server.ts';
+import { BazelDriver, encodeRequest, inputOf, type SentInput } from './bazel.ts';
 
 let shop: Workshop;
 const started: BazelDriver[] = [];

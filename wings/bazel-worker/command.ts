@@ -1,24 +1,24 @@
 // `assay bazel-worker`: a persistent Bazel worker around any tool. Without --persistent_worker the tool runs
 // once, uncached.
 import { readFileSync } from 'node:fs';
+import { parseVariable } from '../../client/action/declared-variables.ts';
+import { REQUEST_DEFAULTS } from '../../client/action/request.ts';
+import { hermeticIn, keepUnprovenIn, WORKER_FLAGS } from '../../client/commands/action-flags.ts';
+import { STORE_FLAGS } from '../../client/commands/store-flags.ts';
+import { currentFolder } from '../../client/files/current-folder.ts';
+import { storeFolder } from '../../client/local-store/store-folder.ts';
+import { onSignal } from '../../client/process/launch.ts';
+import { remoteToken } from '../../client/remote/token.ts';
+import { parseRemoteUrl } from '../../client/remote/url.ts';
+import { type Cache, openCache } from '../../client/run/caches.ts';
+import { Reporter } from '../../client/run/reporter.ts';
+import type { Report } from '../../client/terminal/events.ts';
+import { SyncStream } from '../../client/terminal/sync-stream.ts';
 import type { CommandModule, FlagTable, ParsedFlags } from '../../core/cli/command.ts';
 import { parseFlags, usage } from '../../core/cli/command.ts';
-import { parseVariable } from '../action/declared-variables.ts';
-import { REQUEST_DEFAULTS } from '../action/request.ts';
-import { currentFolder } from '../files/current-folder.ts';
-import { NO_INPUTS } from '../integrations/bazel-worker/bazel-inputs.ts';
-import { serveBazel } from '../integrations/bazel-worker/loop.ts';
-import { type WorkerOptions, type WorkResult, work } from '../integrations/bazel-worker/work.ts';
-import { storeFolder } from '../local-store/store-folder.ts';
-import { onSignal } from '../process/launch.ts';
-import { remoteToken } from '../remote/token.ts';
-import { parseRemoteUrl } from '../remote/url.ts';
-import { type Cache, openCache } from '../run/caches.ts';
-import { Reporter } from '../run/reporter.ts';
-import type { Report } from '../terminal/events.ts';
-import { SyncStream } from '../terminal/sync-stream.ts';
-import { hermeticIn, keepUnprovenIn, WORKER_FLAGS } from './action-flags.ts';
-import { STORE_FLAGS } from './store-flags.ts';
+import { NO_INPUTS } from './bazel-inputs.ts';
+import { serveBazel } from './loop.ts';
+import { type WorkerOptions, type WorkResult, work } from './work.ts';
 
 const flags = {
   'output-flag': {

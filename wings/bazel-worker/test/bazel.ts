@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
-import { baseEnvironment, DEFAULT_FORM, FORMS, type Form } from './assay.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, type Form } from '../../../test/rig/assay.ts';
 
 export interface SentInput {
   readonly path: string;

@@ -1,14 +1,14 @@
 // The inputs of a Bazel request: paths with the digests that Bazel sent. The key uses these digests. A result
 // is published only if the files still have them and were not touched since the request.
 import { realpathSync, type Stats, statSync } from 'node:fs';
-import { isHash } from '../../../core/digest.ts';
-import { AssayError } from '../../../core/errors.ts';
-import { parseRelPath, type RelPath, toSystemPath } from '../../../core/path.ts';
-import { type Entry, encodeDirectories } from '../../../core/tree.ts';
-import type { FileDigests } from '../../files/file-digest.ts';
-import { rowOf, type StatRow, sameRow } from '../../files/stat-table.ts';
-import { findInputLinks, type InputLinks } from '../../inputs/input-links.ts';
-import type { InputSource, Inputs } from '../../inputs/inputs.ts';
+import type { FileDigests } from '../../client/files/file-digest.ts';
+import { rowOf, type StatRow, sameRow } from '../../client/files/stat-table.ts';
+import { findInputLinks, type InputLinks } from '../../client/inputs/input-links.ts';
+import type { InputSource, Inputs } from '../../client/inputs/inputs.ts';
+import { isHash } from '../../core/digest.ts';
+import { AssayError } from '../../core/errors.ts';
+import { parseRelPath, type RelPath, toSystemPath } from '../../core/path.ts';
+import { type Entry, encodeDirectories } from '../../core/tree.ts';
 
 /** @bazel/worker's form of a request's inputs: the digest's hex text, encoded as hex again. */
 export type SentInputs = Readonly<Record<string, string | null>>;

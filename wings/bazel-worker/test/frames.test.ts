@@ -1,8 +1,8 @@
 // Each request is decoded completely, however the pipe splits it.
 import { expect, test } from 'vitest';
-import { frames } from '../../../../client/integrations/bazel-worker/frames.ts';
-import { encodeRequest } from '../../../rig/bazel.ts';
-import { Random } from '../../../rig/random.ts';
+import { Random } from '../../../test/rig/random.ts';
+import { frames } from '../frames.ts';
+import { encodeRequest } from './bazel.ts';
 
 async function* inPieces(bytes: Buffer, ends: readonly number[]): AsyncGenerator<Buffer> {
   let begin = 0;

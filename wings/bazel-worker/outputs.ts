@@ -3,9 +3,9 @@
 //   --assay-output=PATH     in the request's arguments; for Assay only, the tool never gets it
 //   --output-flag NAME      on Assay's command line: the value of NAME in a request (`NAME PATH` or `NAME=PATH`)
 import { lstatSync } from 'node:fs';
-import { usage } from '../../../core/cli/command.ts';
-import { type RelPath, ROOT, relPathFromUser, toSystemPath } from '../../../core/path.ts';
-import { refuseReserved } from '../../action/reserved.ts';
+import { refuseReserved } from '../../client/action/reserved.ts';
+import { usage } from '../../core/cli/command.ts';
+import { type RelPath, ROOT, relPathFromUser, toSystemPath } from '../../core/path.ts';
 
 const MARKER = '--assay-output=';
 

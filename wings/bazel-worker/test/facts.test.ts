@@ -13,10 +13,10 @@ import {
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { FORMS, Workshop } from '../../../rig/assay.ts';
-import { BazelDriver, encodeRequest, inputOf, type Layout, layOut } from '../../../rig/bazel.ts';
-import { ServerProcess } from '../../../rig/server.ts';
-import { settled, untilThere } from '../../../rig/waiting.ts';
+import { FORMS, Workshop } from '../../../test/rig/assay.ts';
+import { ServerProcess } from '../../../test/rig/server.ts';
+import { settled, untilThere } from '../../../test/rig/waiting.ts';
+import { BazelDriver, encodeRequest, inputOf, type Layout, layOut } from './bazel.ts';
 
 const INPUTS = ['words/in.txt', 'tools/tool.sh'];
 const ARGS = ['--out', 'bazel-out/made.txt'];

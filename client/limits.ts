@@ -123,13 +123,6 @@ export const GRPC_REMOTE = {
   emptyMessages: 16,
 } as const;
 
-export const BAZEL = {
-  /** A request names every input of an action: some hundred bytes for each. */
-  maxRequestBytes: 256 * MIB,
-  /** The longest output of a tool: the response is one message, which Bazel shows to a person. */
-  maxOutputBytes: 16 * MIB,
-} as const;
-
 export const CHECKPOINT = {
   /** How often the request folder is polled. */
   requestPollMs: 50,

@@ -19,7 +19,8 @@ import {
   type RunRequest,
 } from '../action/request.ts';
 
-function flagsOf(names: readonly (keyof typeof ACTION_FIELDS)[]): FlagTable {
+/** The flags of these fields of an action. */
+export function flagsOf(names: readonly (keyof typeof ACTION_FIELDS)[]): FlagTable {
   return Object.fromEntries(
     names.map((name): [string, Flag] => {
       const { kind, flag = name, value, text }: ActionField = ACTION_FIELDS[name];
@@ -49,9 +50,6 @@ export const RUN_FLAGS: FlagTable = {
   'checkpoint-interval': { type: 'string', value: 'SECONDS', text: 'how often to save (default: 600)' },
   'checkpoint-keep': { type: 'string', value: 'N', text: 'how many checkpoints to keep (default: 2)' },
 };
-
-/** Those of a worker, whose requests name inputs and outputs. */
-export const WORKER_FLAGS = flagsOf(['env', 'tools', 'hermetic', 'keepUnproven']);
 
 export interface DeclaredAction {
   readonly flags: ParsedFlags;

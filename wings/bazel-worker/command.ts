@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { parseVariable } from '../../client/action/declared-variables.ts';
 import { REQUEST_DEFAULTS } from '../../client/action/request.ts';
-import { hermeticIn, keepUnprovenIn, WORKER_FLAGS } from '../../client/commands/action-flags.ts';
+import { flagsOf, hermeticIn, keepUnprovenIn } from '../../client/commands/action-flags.ts';
 import { STORE_FLAGS } from '../../client/commands/store-flags.ts';
 import { currentFolder } from '../../client/files/current-folder.ts';
 import { storeFolder } from '../../client/local-store/store-folder.ts';
@@ -27,7 +27,8 @@ const flags = {
     value: 'NAME',
     text: 'the argument after NAME (`NAME PATH` or `NAME=PATH`) is an output; for a tool that takes --out PATH write --output-flag=--out',
   },
-  ...WORKER_FLAGS,
+  // Its requests name inputs and outputs.
+  ...flagsOf(['env', 'tools', 'hermetic', 'keepUnproven']),
   store: STORE_FLAGS.store,
   remote: { type: 'string', value: 'URL', text: 'a shared cache (default: ASSAY_REMOTE)' },
 } satisfies FlagTable;

@@ -3,8 +3,8 @@
 // @bazel/worker accepts a message as complete when as many bytes as its header are still missing, and would
 // act on a part of it. A pipe may split a message anywhere, so the worker gets whole requests from here.
 
-import { BAZEL } from '../../client/limits.ts';
 import { AssayError } from '../../core/errors.ts';
+import { BAZEL } from './limits.ts';
 
 const MORE = 0x80;
 const MAX_HEADER_BYTES = 5;

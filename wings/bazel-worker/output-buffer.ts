@@ -1,6 +1,6 @@
 // Collects a tool's output for the response, up to a limit. The response is one message in memory, so a tool
 // with endless output is cut.
-import { BAZEL } from '../../client/limits.ts';
+import { BAZEL } from './limits.ts';
 
 export class OutputBuffer {
   readonly #pieces: Buffer[] = [];

@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { BAZEL } from '../../../client/limits.ts';
 import {
   DEFAULT_FORM,
   FORMS,
@@ -12,6 +11,7 @@ import {
   Workshop,
 } from '../../../test/rig/assay.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
+import { BAZEL } from '../limits.ts';
 import { BazelDriver, encodeRequest, inputOf, type SentInput } from './bazel.ts';
 
 let shop: Workshop;

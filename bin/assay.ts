@@ -82,10 +82,6 @@ const TRUNK: CommandTable = {
     summary: 'check a whole store for damage, and repair it',
     load: async () => (await import('../client/commands/verify.ts')).verifyCommand,
   },
-  doctor: {
-    summary: 'report what is wrong with this set-up, and how to fix it',
-    load: async () => (await import('../client/commands/doctor.ts')).doctorCommand,
-  },
   serve: {
     summary: 'share a store over HTTP and gRPC',
     isServers: true,

@@ -2,15 +2,18 @@
 // No other file names a wing. bin/assay.ts loads this list only for a command that the trunk lacks.
 import type { Wing } from '../core/cli/wing.ts';
 import { wing as bazelWorker } from '../wings/bazel-worker/index.ts';
+import { wing as doctor } from '../wings/doctor/index.ts';
 import { wing as gocache } from '../wings/gocache/index.ts';
 
 export const WINGS: Readonly<Record<string, Wing>> = {
   'bazel-worker': bazelWorker,
+  doctor,
   gocache,
 };
 
 /** The wing of each command. A build lacks the commands of a wing that is not above. */
 export const WING_OF: Readonly<Record<string, string>> = {
   'bazel-worker': 'bazel-worker',
+  doctor: 'doctor',
   gocacheprog: 'gocache',
 };

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Finding } from '../../../client/maintenance/doctor/finding.ts';
 import { VERSION } from '../../../store/disk/fs/layout.ts';
-import { type RunOptions, Workshop } from '../../rig/assay.ts';
-import { ServerProcess } from '../../rig/server.ts';
+import { type RunOptions, Workshop } from '../../../test/rig/assay.ts';
+import { ServerProcess } from '../../../test/rig/server.ts';
 
 let shop: Workshop;
 beforeEach(() => {

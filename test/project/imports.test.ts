@@ -87,7 +87,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'snapshots/checkpoint  snapshots/state  up-to-date',
     'reproduce  graph/view  graph/page  report',
     'check-hits',
-    'graph  maintenance/doctor',
+    'graph',
     'audit  library',
     'config/init',
     'commands',

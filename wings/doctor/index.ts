@@ -5,7 +5,7 @@ export const wing: Wing = {
   commands: {
     doctor: {
       summary: 'report what is wrong with this set-up, and how to fix it',
-      load: async () => (await import('../../client/commands/doctor.ts')).doctorCommand,
+      load: async () => (await import('./command.ts')).doctorCommand,
     },
   },
 };

@@ -2,10 +2,10 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Finding } from '../../../client/maintenance/doctor/finding.ts';
 import { VERSION } from '../../../store/disk/fs/layout.ts';
 import { type RunOptions, Workshop } from '../../../test/rig/assay.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
+import type { Finding } from '../finding.ts';
 
 let shop: Workshop;
 beforeEach(() => {

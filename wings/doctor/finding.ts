@@ -1,5 +1,5 @@
 // One line of `assay doctor`.
-import { AssayError, messageOf } from '../../../core/errors.ts';
+import { AssayError, messageOf } from '../../core/errors.ts';
 
 export interface Finding {
   readonly subject: string;

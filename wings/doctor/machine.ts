@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sandboxAvailable } from '../../../hermeticity/sandbox/sandbox.ts';
-import { DOCTOR } from '../../limits.ts';
-import { workingTracer } from '../../trace/trace.ts';
+import { DOCTOR } from '../../client/limits.ts';
+import { workingTracer } from '../../client/trace/trace.ts';
+import { sandboxAvailable } from '../../hermeticity/sandbox/sandbox.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 
 export async function checkMachine(): Promise<Finding[]> {

@@ -1,12 +1,12 @@
 // Checks the local store: its permissions, a write and a read, its disk, and what the last verify found.
 import { accessSync, constants, existsSync, lstatSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { digestOf } from '../../../core/digest.ts';
-import { STORE } from '../../../store/limits.ts';
-import { openDiskStore } from '../../../store/open.ts';
-import { ScrubJournal } from '../../../store/scrub/journal.ts';
-import { bytesText, counted } from '../../graph/view/words.ts';
-import { DOCTOR } from '../../limits.ts';
+import { bytesText, counted } from '../../client/graph/view/words.ts';
+import { DOCTOR } from '../../client/limits.ts';
+import { digestOf } from '../../core/digest.ts';
+import { STORE } from '../../store/limits.ts';
+import { openDiskStore } from '../../store/open.ts';
+import { ScrubJournal } from '../../store/scrub/journal.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 
 const OTHERS_WRITE = 0o002;

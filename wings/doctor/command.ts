@@ -1,15 +1,16 @@
 // `assay doctor`: checks an installation, and says how to fix what does not work.
+
+import { STORE_FLAGS } from '../../client/commands/store-flags.ts';
+import { storeFolder } from '../../client/local-store/store-folder.ts';
+import { remoteToken } from '../../client/remote/token.ts';
+import { type Colour, colourFor } from '../../client/terminal/colour.ts';
+import { SyncStream } from '../../client/terminal/sync-stream.ts';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { wrapLine } from '../../core/cli/layout.ts';
-import { storeFolder } from '../local-store/store-folder.ts';
-import type { Finding } from '../maintenance/doctor/finding.ts';
-import { checkMachine } from '../maintenance/doctor/machine.ts';
-import { checkRemote } from '../maintenance/doctor/remote.ts';
-import { checkStore } from '../maintenance/doctor/store.ts';
-import { remoteToken } from '../remote/token.ts';
-import { type Colour, colourFor } from '../terminal/colour.ts';
-import { SyncStream } from '../terminal/sync-stream.ts';
-import { STORE_FLAGS } from './store-flags.ts';
+import type { Finding } from './finding.ts';
+import { checkMachine } from './machine.ts';
+import { checkRemote } from './remote.ts';
+import { checkStore } from './store.ts';
 
 const ILL = 3;
 

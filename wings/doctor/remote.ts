@@ -1,14 +1,14 @@
 // Checks the remote as a run would: asks for a result that does not exist. Writes nothing there.
 import { randomBytes } from 'node:crypto';
-import { digestOf } from '../../../core/digest.ts';
-import { messageOf } from '../../../core/errors.ts';
-import { TOKEN_PATH, type TokenInfo } from '../../../core/metadata/token-info.ts';
-import { DOCTOR, LOGIN } from '../../limits.ts';
-import { authorization } from '../../remote/authorization.ts';
-import { openRemote } from '../../remote/open.ts';
-import { isTokenVisible } from '../../remote/token.ts';
-import { parseRemoteUrl, serverAddress } from '../../remote/url.ts';
-import { inOneLine } from '../../terminal/sync-stream.ts';
+import { DOCTOR, LOGIN } from '../../client/limits.ts';
+import { authorization } from '../../client/remote/authorization.ts';
+import { openRemote } from '../../client/remote/open.ts';
+import { isTokenVisible } from '../../client/remote/token.ts';
+import { parseRemoteUrl, serverAddress } from '../../client/remote/url.ts';
+import { inOneLine } from '../../client/terminal/sync-stream.ts';
+import { digestOf } from '../../core/digest.ts';
+import { messageOf } from '../../core/errors.ts';
+import { TOKEN_PATH, type TokenInfo } from '../../core/metadata/token-info.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
 
 export async function checkRemote(text: string | undefined, token: string | undefined): Promise<Finding[]> {

@@ -1,5 +1,5 @@
 // Every limit of the client: sizes, counts and times.
-import { GIB, KIB, MIB, MINUTE, SECOND } from '../core/units.ts';
+import { KIB, MIB, MINUTE, SECOND } from '../core/units.ts';
 
 export const REMOTE = {
   /** How long one run waits for a silent remote in total: two seconds, less the delay of measuring. */
@@ -250,16 +250,6 @@ export const OBSERVED = {
 export const LENSES = {
   /** A larger file counts by its bytes: no installer writes one that only names the workspace. */
   placedBytes: 4 * MIB,
-} as const;
-
-export const DOCTOR = {
-  /** The free space below which `assay doctor` warns. */
-  roomyBytes: 2 * GIB,
-  /** The largest difference between a new file's mtime and the clock. */
-  skewMs: 3 * SECOND,
-  /** 1 January 2026: a clock before it is wrong. */
-  earliest: 1_767_225_600_000,
-  slowRemoteMs: 300,
 } as const;
 
 /** `assay login`. */

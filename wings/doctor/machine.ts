@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DOCTOR } from '../../client/limits.ts';
 import { workingTracer } from '../../client/trace/trace.ts';
 import { sandboxAvailable } from '../../hermeticity/sandbox/sandbox.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
+import { DOCTOR } from './limits.ts';
 
 export async function checkMachine(): Promise<Finding[]> {
   return [clockAndFolder(), await tracer(), await sandbox()];

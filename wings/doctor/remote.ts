@@ -1,6 +1,5 @@
 // Checks the remote as a run would: asks for a result that does not exist. Writes nothing there.
 import { randomBytes } from 'node:crypto';
-import { DOCTOR, LOGIN } from '../../client/limits.ts';
 import { authorization } from '../../client/remote/authorization.ts';
 import { openRemote } from '../../client/remote/open.ts';
 import { isTokenVisible } from '../../client/remote/token.ts';
@@ -10,6 +9,7 @@ import { digestOf } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { TOKEN_PATH, type TokenInfo } from '../../core/metadata/token-info.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
+import { DOCTOR } from './limits.ts';
 
 export async function checkRemote(text: string | undefined, token: string | undefined): Promise<Finding[]> {
   if (!text) return [well('remote', 'none; set ASSAY_REMOTE to share results')];
@@ -50,7 +50,7 @@ async function scope(url: URL, token: string | undefined): Promise<Finding | und
   try {
     const answer = await request(`${serverAddress(url)}${TOKEN_PATH}`, {
       headers: authorization(url, token),
-      signal: AbortSignal.timeout(LOGIN.timeoutMs),
+      signal: AbortSignal.timeout(DOCTOR.tokenInfoMs),
     });
     const text = await answer.body.text();
     return answer.statusCode === 200 ? well('token', inOneLine(scopeText(JSON.parse(text)))) : undefined;

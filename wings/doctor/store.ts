@@ -2,12 +2,12 @@
 import { accessSync, constants, existsSync, lstatSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { bytesText, counted } from '../../client/graph/view/words.ts';
-import { DOCTOR } from '../../client/limits.ts';
 import { digestOf } from '../../core/digest.ts';
 import { STORE } from '../../store/limits.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { ScrubJournal } from '../../store/scrub/journal.ts';
 import { type Finding, ill, illBecause, notice, well } from './finding.ts';
+import { DOCTOR } from './limits.ts';
 
 const OTHERS_WRITE = 0o002;
 const PROBE = Buffer.from('what assay doctor puts into a store to see whether it comes back\n');

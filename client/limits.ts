@@ -260,3 +260,9 @@ export const LOGIN = {
   pauseMs: 1 * SECOND,
   maxAnswerBytes: 64 * KIB,
 } as const;
+
+/** `assay init`. */
+export const INIT = {
+  /** A command that prints nothing for this long may wait for changes, or serve. */
+  quietMs: 20 * SECOND,
+} as const;

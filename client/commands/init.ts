@@ -11,11 +11,13 @@ import { acceptedDrafts, refusal, withRemark } from '../config/init/accepted-dra
 import { type CandidateStep, candidateSteps } from '../config/init/candidates.ts';
 import { type DraftStep, draftTexts, SCHEMA } from '../config/init/draft.ts';
 import { NOTHING_SEEN, type ObservationContext, observeStep } from '../config/init/observed-step.ts';
+import { QuietCommand } from '../config/init/quiet-command.ts';
 import { type Package, readPackages } from '../config/packages.ts';
 import { configFileOf, resolveStep, type Step, stepId, variableRemarks } from '../config/step.ts';
 import { workspaceWith } from '../config/workspace.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
+import { INIT } from '../limits.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
 import { openCache } from '../run/caches.ts';
@@ -88,11 +90,12 @@ export const initCommand: CommandModule = {
       const { drafts: observed, failed } = await observeAll(candidates, { root, folders, made }, context);
       printFailed(failed);
       if (observed.length === 0) throw usage('no command ended well; nothing was written');
-      const options = { root, hasSchema: existsSync(join(root, SCHEMA)), existing, context };
+      const leftOut = new Set(failed.map(({ name }) => name));
+      const options = { root, hasSchema: existsSync(join(root, SCHEMA)), existing, leftOut, context };
       const drafts = await acceptedDrafts(observed, options);
       const why = await refusal(drafts, options);
       if (why !== undefined) throw usage(`no valid configuration follows from what was seen: ${why}`);
-      const texts = draftTexts(drafts, options.hasSchema, existing);
+      const texts = draftTexts(drafts, options);
       await yieldTo(stop.signal);
       for (const [file, text] of texts) writeConfig(join(root, file), existing.get(file), text);
       printReport([...texts.keys()], drafts);
@@ -153,6 +156,7 @@ function printReport(files: readonly RelPath[], drafts: readonly DraftStep[]): v
 /** A command that failed shows too little to declare it. */
 interface FailedStep {
   readonly id: string;
+  readonly name: string;
   readonly exitCode: number;
   /** It did not find a program. */
   readonly lacksProgram: boolean;
@@ -189,7 +193,7 @@ async function observeAll(
     const id = stepId(owner.name, name);
     const lacks = failed.find((one) => needs.some((need) => one.id === stepId(owner.name, need)));
     if (lacks) {
-      failed.push({ id, exitCode: 0, lacksProgram: false, lacks: lacks.id });
+      failed.push({ id, name, exitCode: 0, lacksProgram: false, lacks: lacks.id });
       continue;
     }
     const made = [...surroundings.made, ...drafts.flatMap((draft) => draft.observed.outputs)];
@@ -211,21 +215,30 @@ async function draftOf(
   if (isChain) return { owner, name, env, needs, command: 'true', observed: NOTHING_SEEN };
   const draft = { owner, name, env, needs, ...(!isScript && { command }) };
   context.stderr.write(`assay: observing ${id}\n`);
+  using quiet = new QuietCommand(INIT.quietMs, () => context.stderr.write(`assay: ${id} ${QUIET}\n`));
+  const [stdout, stderr] = [quiet.listened(context.stdout), quiet.listened(context.stderr)];
   let lacksProgram = false;
   const report: RunContext['report'] = ({ type }) => {
     lacksProgram ||= type === 'program-missing';
   };
   try {
-    const observed = await observeStep(stepOf(candidate), surroundings, { ...context, report });
+    const observed = await observeStep(stepOf(candidate), surroundings, {
+      ...context,
+      stdout,
+      stderr,
+      report,
+    });
     const { exitCode } = observed;
-    if (exitCode !== 0) return { id, exitCode, lacksProgram: lacksProgram || exitCode === NOT_FOUND };
+    if (exitCode !== 0) return { id, name, exitCode, lacksProgram: lacksProgram || exitCode === NOT_FOUND };
     const remarks = isScript ? variableRemarks(name, owner.scripts) : [];
     return remarks.reduce(withRemark, { ...draft, observed });
   } catch (error) {
     if (!(error instanceof AssayError && error.code === 'ASSAY_COMMAND_NOT_FOUND')) throw error;
-    return { id, exitCode: NOT_FOUND, lacksProgram: true };
+    return { id, name, exitCode: NOT_FOUND, lacksProgram: true };
   }
 }
+
+const QUIET = `has printed nothing for ${INIT.quietMs / 1000} s. If it waits for changes, end init by Ctrl-C and name the other steps`;
 
 /** The exit code of a shell that did not find a program. */
 const NOT_FOUND = 127;

@@ -4,12 +4,10 @@
 import { findRefusal } from '../../graph/trial.ts';
 import type { RunContext } from '../../run/context.ts';
 import { type Step, stepId } from '../step.ts';
-import { type DraftStep, draftTexts, type ExistingTexts } from './draft.ts';
+import { type DraftStep, type DraftSurroundings, draftTexts } from './draft.ts';
 
-export interface Acceptance {
+export interface Acceptance extends DraftSurroundings {
   readonly root: string;
-  readonly hasSchema: boolean;
-  readonly existing: ExistingTexts;
   readonly context: RunContext;
 }
 
@@ -59,11 +57,11 @@ function overlap(a: string, b: string): boolean {
 /** Ignores steps without a declaration, and those of an existing file that were not observed. */
 export function refusal(
   drafts: readonly DraftStep[],
-  { root, hasSchema, existing, context }: Acceptance,
+  { root, context, ...surroundings }: Acceptance,
 ): Promise<string | undefined> {
   const declared = new Set(
     drafts.flatMap(({ owner, name, isPlain }) => (isPlain ? [] : [stepId(owner.name, name)])),
   );
   const isAsked = ({ id }: Step) => declared.has(id);
-  return findRefusal(root, draftTexts(drafts, hasSchema, existing), context, isAsked);
+  return findRefusal(root, draftTexts(drafts, surroundings), context, isAsked);
 }

@@ -152,8 +152,17 @@ function usualIn(root: string, owner: Package): CandidateStep[] {
 
 function scriptsOf(owner: Package): CandidateStep[] {
   return [...owner.scripts].flatMap(([name, command]) =>
-    /^[\w:.-]+$/.test(name) ? [{ owner, name, command, isScript: true, env: [], ...UNLINKED }] : [],
+    /^[\w:.-]+$/.test(name)
+      ? [{ owner, name, command, isScript: true, env: unwatched(command), ...UNLINKED }]
+      : [],
   );
+}
+
+/** Without CI, these wait for changes when their tests have ended. */
+const WATCHES = /(?:^|[\s;&|])(?:vitest(?!\s+\w)|react-scripts test)(?![\w.-])(?!.*--run\b)/;
+
+function unwatched(command: string): string[] {
+  return WATCHES.test(command) ? ['CI=true'] : [];
 }
 
 /** Rules with a plain name; not patterns, variables or special targets. */

@@ -32,20 +32,24 @@ type Fields = Record<string, unknown>;
 /** The texts of the files that exist, by path. */
 export type ExistingTexts = ReadonlyMap<RelPath, string>;
 
+export interface DraftSurroundings {
+  readonly hasSchema: boolean;
+  readonly existing: ExistingTexts;
+  /** Names of steps that were left out in a package: a declaration for all packages would bring them back. */
+  readonly leftOut: ReadonlySet<string>;
+}
+
 /**
  * All files to write, by path. `all`: in the order of observation. What holds for all packages stays as the
  * root's file has it, if that exists.
  */
 export function draftTexts(
   all: readonly DraftStep[],
-  hasSchema: boolean,
-  existing: ExistingTexts,
+  { hasSchema, existing, leftOut }: DraftSurroundings,
 ): Map<RelPath, string> {
   const rootText = existing.get(configFileOf(ROOT));
-  const shared =
-    rootText === undefined
-      ? sharedSteps(all.filter(({ owner }) => owner.folder !== ROOT))
-      : sharedIn(rootText);
+  const ofAll = all.filter(({ owner, name }) => owner.folder !== ROOT && !leftOut.has(name));
+  const shared = rootText === undefined ? sharedSteps(ofAll, all) : sharedIn(rootText);
   const texts = new Map<RelPath, string>();
   for (const folder of new Set([ROOT, ...all.map(({ owner }) => owner.folder)])) {
     const own = all.filter(({ owner }) => owner.folder === folder);
@@ -221,8 +225,8 @@ const USES_BUILDS: ReadonlySet<string> = new Set(['build', 'compile', 'typecheck
  * What holds for all packages: the order, so that a new package's dependencies are built first; and the
  * outputs, if all packages have the same. Otherwise a package that declares nothing runs its step each time.
  */
-function sharedSteps(all: readonly DraftStep[]): Map<string, Fields> {
-  const byName = Map.groupBy(all, ({ name }) => name);
+function sharedSteps(ofAll: readonly DraftStep[], all: readonly DraftStep[]): Map<string, Fields> {
+  const byName = Map.groupBy(ofAll, ({ name }) => name);
   const shared = new Map<string, Fields>();
   for (const [name, steps] of byName) {
     const seen = steps.flatMap((step) => referencesOf(step, all)).filter((one) => !one.includes('#'));

@@ -15,11 +15,22 @@ export function mergedText(text: string, steps: readonly MergedStep[]): string {
 function withStep(text: string, { name, fields, remarks }: MergedStep): string {
   const indent = /\n([ \t]+)"/.exec(text)?.[1] ?? '  ';
   const formattingOptions = { insertSpaces: !indent.includes('\t'), tabSize: indent.length, eol: '\n' };
+  const placed = applyEdits(text, modify(text, ['steps', name], PLACE, { formattingOptions }));
   return withRemarks(
-    applyEdits(text, modify(text, ['steps', name], fields, { formattingOptions })),
+    placed.replace(`"${PLACE}"`, () => valueText(fields, indent)),
     name,
     remarks,
   );
+}
+
+const PLACE = 'the fields of a step that assay init writes';
+
+/** Each field on a line of its own, as in a first file. */
+function valueText(fields: MergedStep['fields'], indent: string): string {
+  const lines = Object.entries(fields).map(
+    ([field, value]) => `${indent.repeat(3)}${JSON.stringify(field)}: ${JSON.stringify(value)}`,
+  );
+  return lines.length === 0 ? '{}' : `{\n${lines.join(',\n')}\n${indent.repeat(2)}}`;
 }
 
 function withRemarks(text: string, name: string, remarks: readonly string[]): string {

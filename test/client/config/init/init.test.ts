@@ -367,6 +367,38 @@ describe('init of scripts that npm runs with others', () => {
   });
 });
 
+test('a step that fails in one package is declared for the others, not for all packages', async () => {
+  shop.write('package.json', JSON.stringify({ workspaces: ['packages/*'] }));
+  const add = (name: string, build: string) =>
+    shop.write(`packages/${name}/package.json`, JSON.stringify({ name, scripts: { build, lint: 'true' } }));
+  add('one', 'echo one > out');
+  add('two', 'exit 3');
+  expect((await shop.assay(['init'])).code).toBe(0);
+  expect(configured()).toEqual({});
+  expect(JSON.parse(written()).packageSteps).toBeUndefined();
+  expect((await runSteps(shop, ['build', 'lint'])).outcomes).toEqual({
+    'one#build': 'miss',
+    'one#lint': 'miss',
+    'two#lint': 'miss',
+  });
+});
+
+test.each([
+  ['vitest', ['CI=true']],
+  ['npx vitest --coverage', ['CI=true']],
+  ['vitest run', undefined],
+  ['vitest --run', undefined],
+  ['vitest bench', undefined],
+])('%s: a test that waits for changes gets CI', async (command, env) => {
+  const program = '#!/bin/sh\ncat src/a.txt\n';
+  shop.write('node_modules/.bin/vitest', program, 0o755);
+  shop.write('node_modules/.bin/npx', program, 0o755);
+  shop.write('package.json', JSON.stringify({ scripts: { test: command } }));
+  const { code, stderr } = await shop.assay(['init']);
+  expect(code, stderr).toBe(0);
+  expect(configured().test.env).toEqual(env);
+});
+
 test('init leaves out what fails, with its reason, and tells of missing programs once', async () => {
   const scripts = {
     build: 'cat src/a.txt > a.out',
@@ -416,6 +448,7 @@ describe('init beside a file that exists', () => {
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('wrote assay.json with test');
     expect(written()).toContain('// Mine.');
+    expect(written()).toContain('    "test": {\n      "inputs": ["dist/**"]\n    }\n');
     expect(configured().build).toEqual({ env: ['CI'], inputs: ['src/**'], outputs: ['dist'] });
     rmSync(join(shop.workspace, 'dist'), { recursive: true });
     expect((await runSteps(shop, ['test'])).outcomes).toEqual({ build: 'miss', test: 'miss' });

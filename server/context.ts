@@ -1,7 +1,7 @@
 // ServerContext: what every part of a running server shares. There is one of each.
 
 import type { Logger } from 'pino';
-import type { Account } from '../store/disk/accounts/accounts.ts';
+import type { AccountUse } from '../store/accounts.ts';
 import type { WriteLog } from '../store/log/write-log.ts';
 import type { ResultAddress, Store } from '../store/store.ts';
 import type { AccessControl } from './access/access-control.ts';
@@ -64,5 +64,5 @@ export interface ServerInfo {
   /** Undefined if the store has no limit. */
   readonly space: { used(): number; readonly limit: number } | undefined;
   /** Namespaces with a quota or a floor. */
-  readonly accounts: readonly Account[];
+  readonly accounts: readonly AccountUse[];
 }

@@ -3,7 +3,7 @@
 import type { Server } from 'node:net';
 import type { Logger } from 'pino';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
-import type { Account } from '../store/disk/accounts/accounts.ts';
+import type { AccountUse } from '../store/accounts.ts';
 import { descriptorLimit } from '../store/disk/fs/descriptors.ts';
 import type { WriteLog } from '../store/log/write-log.ts';
 import { isLoopback } from '../store/shared/loopback.ts';
@@ -44,7 +44,7 @@ export interface ServerOptions {
   readonly storeFolder?: string | undefined;
   /** How much the store has, and may have. */
   readonly space?: { used(): number; readonly limit: number } | undefined;
-  readonly accounts?: readonly Account[] | undefined;
+  readonly accounts?: readonly AccountUse[] | undefined;
   readonly writeLog?: WriteLog | undefined;
   /** The server's own token, which has all rights. */
   readonly token?: string | undefined;

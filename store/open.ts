@@ -16,7 +16,7 @@
 // Results ask `missing` of the outermost layer of blobs. Each tenant has its own layers, on the blobs that the
 // engine shows to it, and shares the records of results and labels.
 
-import type { AccountSettings } from './disk/accounts/accounts.ts';
+import type { AccountSettings } from './accounts.ts';
 import type { Holdings } from './disk/accounts/holdings.ts';
 import { openDiskEngine, type Reconcile } from './disk/engine.ts';
 import type { Swept } from './disk/files/sweep.ts';

@@ -2,7 +2,7 @@
 import { usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import { type Namespace, PULL_REQUESTS, parseNamespace } from '../../core/namespace.ts';
-import type { AccountSettings } from '../../store/disk/accounts/accounts.ts';
+import type { AccountSettings } from '../../store/accounts.ts';
 import { parseSizeLimit, type SizeLimit } from '../../store/size-limit.ts';
 import type { Issuer } from '../access/oidc/config.ts';
 import { SERVER } from '../limits.ts';

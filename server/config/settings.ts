@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type ParsedFlags, usage } from '../../core/cli/command.ts';
 import { Problems } from '../../core/config/problems.ts';
-import type { AccountSettings } from '../../store/disk/accounts/accounts.ts';
+import type { AccountSettings } from '../../store/accounts.ts';
 import { STORE } from '../../store/limits.ts';
 import type { SizeLimit } from '../../store/size-limit.ts';
 import type { Identity } from '../access/identity.ts';

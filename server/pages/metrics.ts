@@ -7,6 +7,7 @@ import { Gauge, Registry } from 'prom-client';
 import type { GrpcStatus } from '../../core/grpc/status.ts';
 import type { Namespace, NamespaceRange } from '../../core/namespace.ts';
 import { VERSION } from '../../core/version.ts';
+import type { AccountUse } from '../../store/accounts.ts';
 import type { StoreEvent } from '../../store/events.ts';
 import { type Cell, CounterCells } from './counter-cells.ts';
 import { Durations } from './durations.ts';
@@ -60,15 +61,6 @@ const ROUTES = [
 export type Route = (typeof ROUTES)[number];
 
 const RESULTS = 'assay_results_total';
-
-interface WatchedAccount {
-  readonly name: string;
-  readonly bytes: number;
-  readonly quota: number;
-  readonly floor: number;
-  readonly hasQuota: boolean;
-  readonly hasFloor: boolean;
-}
 
 export class Metrics {
   readonly #registry = new Registry();
@@ -143,7 +135,7 @@ export class Metrics {
   }
 
   /** The same of the namespaces that have a quota or a floor. */
-  watchAccounts(accounts: readonly WatchedAccount[]): void {
+  watchAccounts(accounts: readonly AccountUse[]): void {
     this.#accountGauge('bytes', 'What an account holds.', accounts, ({ bytes }) => bytes);
     const [quotas, floors] = [accounts.filter((one) => one.hasQuota), accounts.filter((one) => one.hasFloor)];
     this.#accountGauge('quota_bytes', 'The most that an account may hold.', quotas, ({ quota }) => quota);
@@ -153,8 +145,8 @@ export class Metrics {
   #accountGauge(
     name: string,
     help: string,
-    accounts: readonly WatchedAccount[],
-    numberOf: (account: WatchedAccount) => number,
+    accounts: readonly AccountUse[],
+    numberOf: (account: AccountUse) => number,
   ): void {
     if (accounts.length === 0) return;
     new Gauge({

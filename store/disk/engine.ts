@@ -1,6 +1,7 @@
 // The disk engine: opens a store's folder and connects its parts.
 // Several processes may have one folder open, and each may be killed at any moment.
 import { tenantIn } from '../../core/namespace.ts';
+import type { AccountSettings } from '../accounts.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type { History } from '../history.ts';
 import {
@@ -12,7 +13,7 @@ import {
 } from '../layers/limit.ts';
 import type { RawBlobs } from '../raw.ts';
 import type { Inspection, LabelRecords, ResultRecords, Uploads } from '../store.ts';
-import { type AccountSettings, Accounts } from './accounts/accounts.ts';
+import { Accounts } from './accounts/accounts.ts';
 import { Holdings } from './accounts/holdings.ts';
 import { createStore } from './create.ts';
 import { DiskBlobs } from './files/blobs.ts';

@@ -3,6 +3,7 @@
 import { type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { storedNamespace } from '../../core/namespace.ts';
+import { isHolderName } from '../accounts.ts';
 import { examine } from '../layers/examine.ts';
 import { verified } from '../layers/verify.ts';
 import type { RawBlobs } from '../raw.ts';
@@ -16,7 +17,6 @@ import type {
   ResultAddress,
   ResultsPage,
 } from '../store.ts';
-import { isHolderName } from './accounts/accounts.ts';
 import type { Index } from './index/index.ts';
 import { decodePresence, decodeResult, numbersIn, resultAddressIn } from './index/records.ts';
 import { type Row, rowsFrom } from './index/tables.ts';

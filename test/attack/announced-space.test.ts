@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { WriteRequest } from '../../core/proto/generated/bytestream.ts';
-import type { AccountSettings } from '../../store/disk/accounts/accounts.ts';
+import type { AccountSettings } from '../../store/accounts.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { temporaryFolder } from '../rig/disk-store.ts';
 import { GrpcClient } from '../rig/grpc.ts';

@@ -34,6 +34,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   ],
   store: [
     'limits.ts  store.ts  events.ts  raw.ts  size-limit.ts  history.ts',
+    'accounts.ts',
     'shared  scrub  log  review  migration',
     'actions',
     'layers  memory',

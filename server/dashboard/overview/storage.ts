@@ -1,6 +1,6 @@
 // Storage and trust: what fills the store, who writes where, who was refused, which tokens end soon.
 import { isInRange, type Namespace, type NamespaceRange, parseNamespace } from '../../../core/namespace.ts';
-import type { Account } from '../../../store/disk/accounts/accounts.ts';
+import type { AccountUse } from '../../../store/accounts.ts';
 import type { History } from '../../../store/history.ts';
 import { type Identity, seesWholeServer } from '../../access/identity.ts';
 import type { ServerContext } from '../../context.ts';
@@ -60,7 +60,7 @@ function spaceOf(
 
 /** Pull requests of several tenants are one account: only who sees all of them sees it. */
 function accountsOf({ info }: ServerContext, identity: Identity, counted: NamespaceRange): AccountRow[] {
-  const isSeen = (account: Account) =>
+  const isSeen = (account: AccountUse) =>
     seesWholeServer(identity) || account.namespaces.every((name) => isInRange(parseNamespace(name), counted));
   return info.accounts.filter(isSeen).map(({ name, bytes, quota, floor, hasQuota, hasFloor }) => ({
     name,

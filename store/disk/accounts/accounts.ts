@@ -13,20 +13,12 @@
 //    less than its floor.
 // A4 A write of an account at its quota removes only what the account holds, or is refused.
 import { withoutProtocol } from '../../../core/namespace.ts';
+import { type AccountSettings, HOLDER, isAtOrBelow, isHolderName, nearestIn } from '../../accounts.ts';
 import { STORE } from '../../limits.ts';
 import type { SizeLimit } from '../../size-limit.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
 import { EVERYONE, numbersIn, type Presence, type Tenants, tenantsOf, withTenant } from '../index/records.ts';
 import type { TenantNumbers } from '../index/tenants.ts';
-
-export interface AccountSettings {
-  readonly name: string;
-  /** Everything at or below one of these counts. */
-  readonly namespaces: readonly string[];
-  /** A share is of the store's limit. */
-  readonly quota?: SizeLimit | undefined;
-  readonly floor?: SizeLimit | undefined;
-}
 
 export class Account {
   readonly name: string;
@@ -75,9 +67,6 @@ export interface Holder {
   readonly number: number;
   readonly accounts: readonly Account[];
 }
-
-/** No tenant has a "/" in its name, so no tenant has the name of a holder. */
-const HOLDER = '/';
 
 export class Accounts {
   readonly all: readonly Account[];
@@ -139,11 +128,7 @@ export class Accounts {
   }
 
   #nearest(path: string): Holder {
-    for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
-      const found = this.#byPrefix.get(path.slice(0, end));
-      if (found) return found;
-    }
-    return this.rest;
+    return nearestIn(this.#byPrefix, path) ?? this.rest;
   }
 
   /** Of a blob with that list. Never empty: what nobody else holds, the rest holds. */
@@ -182,10 +167,6 @@ export class Accounts {
   }
 }
 
-export function isHolderName(name: string): boolean {
-  return name.startsWith(HOLDER);
-}
-
 /** What a blob counts for: the bytes that it takes, and its rows in the index. */
 export function heldBytes({ size, isFile }: Pick<Presence, 'size' | 'isFile'>): number {
   return (isFile ? allocatedBytes(size) : size) + ENTRY_BYTES;
@@ -201,10 +182,6 @@ function keyOfList(list: Tenants): number | string {
 }
 
 const SHORT_LIST_BYTES = 6;
-
-function isAtOrBelow(path: string, base: string): boolean {
-  return path === base || path.startsWith(`${base}/`);
-}
 
 function remember<Key, Value>(known: Map<Key, Value>, key: Key, value: Value): Value {
   if (known.size >= STORE.tenantViews) known.clear();

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Digest } from '../../../../core/digest.ts';
 import { type Namespace, parseNamespace } from '../../../../core/namespace.ts';
 import { keepCounting } from '../../../../server/background/count.ts';
-import type { AccountSettings } from '../../../../store/disk/accounts/accounts.ts';
+import type { AccountSettings } from '../../../../store/accounts.ts';
 import { STORE } from '../../../../store/limits.ts';
 import type { DiskStore } from '../../../../store/open.ts';
 import type { Store } from '../../../../store/store.ts';

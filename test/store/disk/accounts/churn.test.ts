@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
 import { AssayError } from '../../../../core/errors.ts';
 import { parseNamespace } from '../../../../core/namespace.ts';
-import type { AccountSettings } from '../../../../store/disk/accounts/accounts.ts';
+import type { AccountSettings } from '../../../../store/accounts.ts';
 import type { DiskStore } from '../../../../store/open.ts';
 import { Random } from '../../../rig/random.ts';
 import { soak } from '../../../rig/soak.ts';

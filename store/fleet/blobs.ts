@@ -19,10 +19,12 @@ import { decodeChecksums, encodeChecksums, loadChecksum } from '../shared/checks
 import { ContentHash } from '../shared/content-hash.ts';
 import { refuseExcess, refuseMismatch } from '../shared/expected.ts';
 import type { Blob, Blobs, Content, Expected, LargeBlob } from '../store.ts';
+import type { FleetAccounts, Holder, HolderNumbers } from './accounts/accounts.ts';
+import { hold } from './accounts/holding.ts';
 import type { AcknowledgedPuts } from './acknowledged-puts.ts';
 import type { Bucket } from './bucket.ts';
 import type { Database, Statement } from './index/database.ts';
-import { blobInIndex, inBucket, takenOut } from './index/held-bytes.ts';
+import { blobInIndex, holdersIn, inBucket, lacksHolder, takenOut } from './index/held-bytes.ts';
 import { FRESH_TICKS } from './index/logical-clock.ts';
 import { CONDEMNED, type ObjectRows, PART, STORED, UPLOADING } from './index/object-rows.ts';
 import type { LostObjects } from './lost-objects.ts';
@@ -42,16 +44,20 @@ const GET: Statement = {
     WHERE p.hash = $1 AND ($2::int = ${EVERYONE} OR $2 = ANY (p.tenants))`,
 };
 
-/** `$1` hash, `$2` size, `$3` tenants. A blob that is present gets the tenants and a new stamp. */
+/**
+ * `$1` hash, `$2` size, `$3` the tenant and the holder. A blob that is present gets the tenant and a new stamp: its
+ * counts change with its holders (accounts/holding.ts).
+ */
 const ADD_PRESENCE = `
   INSERT INTO assay.presence AS p (hash, generation, size, tick, tenants)
   SELECT $1, g.n, $2, c.tick, $3::int[] FROM c, g WHERE EXISTS (SELECT FROM mine)
   ON CONFLICT (hash) DO UPDATE SET tick = greatest(p.tick, excluded.tick), tenants =
-    CASE WHEN p.tenants @> excluded.tenants THEN p.tenants ELSE p.tenants || excluded.tenants END
-  RETURNING generation`;
+    CASE WHEN p.tenants @> excluded.tenants[1:1] THEN p.tenants ELSE p.tenants || excluded.tenants[1:1] END
+  RETURNING generation, tenants`;
 
-const PUT_SMALL: Statement = {
-  name: 'blob put small',
+/** `lacking`: whether the list lacks the holder of the put. Without accounts there is none. */
+const putSmall = (name: string, lacking: string): Statement => ({
+  name,
   text: `
     WITH c AS (SELECT tick FROM assay.clock), g AS (SELECT nextval('assay.generation') AS n), mine AS (SELECT),
       added AS (${ADD_PRESENCE}),
@@ -59,12 +65,14 @@ const PUT_SMALL: Statement = {
         INSERT INTO assay.content (hash, generation, age, checksums, bytes)
         SELECT $1, g.n, c.tick, $4, $5 FROM added, g, c WHERE added.generation = g.n
       )
-    SELECT added.generation = g.n AS "isMine" FROM added, g`,
-};
+    SELECT added.generation = g.n AS "isMine", ${lacking} AS "isLacking" FROM added, g`,
+});
+const PUT_SMALL = putSmall('blob put small', 'false');
+const PUT_SMALL_HELD = putSmall('blob put small held', lacksHolder('added.tenants', '$6::int', '$7::int'));
 
 /** No row comes back if an object is no longer the upload's own. */
-const PUT_LARGE: Statement = {
-  name: 'blob put large',
+const putLarge = (name: string, lacking: string): Statement => ({
+  name,
   text: `
     WITH c AS (SELECT tick FROM assay.clock), g AS (SELECT nextval('assay.generation') AS n),
       owned AS (
@@ -81,8 +89,10 @@ const PUT_LARGE: Statement = {
         UPDATE assay.object o SET state = ${STORED}, tick = c.tick FROM added, g, c
         WHERE o.name IN (SELECT name FROM owned) AND added.generation = g.n
       )
-    SELECT added.generation = g.n AS "isMine" FROM added, g`,
-};
+    SELECT added.generation = g.n AS "isMine", ${lacking} AS "isLacking" FROM added, g`,
+});
+const PUT_LARGE = putLarge('blob put large', 'false');
+const PUT_LARGE_HELD = putLarge('blob put large held', lacksHolder('added.tenants', '$7::int', '$8::int'));
 
 /** Gives the blob of generation `$2` the upload's own objects. No row comes back if one of them has changed. */
 const REPAIR: Statement = {
@@ -94,14 +104,15 @@ const REPAIR: Statement = {
         ORDER BY name FOR UPDATE
       ),
       lost AS (
-        SELECT k.objects, k.age, ${inBucket('k')} AS bucket, ${blobInIndex('k')} AS index FROM assay.presence p JOIN assay.content k ON k.hash = p.hash
+        SELECT k.objects, k.age, ${inBucket('k')} AS bucket, ${blobInIndex('k')} AS index, ${holdersIn('p.tenants')} AS holders
+        FROM assay.presence p JOIN assay.content k ON k.hash = p.hash
         WHERE p.hash = $1 AND p.generation = $2 AND k.generation = $2
           AND (SELECT count(*) FROM owned) = cardinality($5::uuid[])
         FOR UPDATE OF p
       ),
       repaired AS (
         UPDATE assay.presence p SET generation = g.n, tick = greatest(p.tick, c.tick), tenants =
-          CASE WHEN p.tenants @> $3::int[] THEN p.tenants ELSE p.tenants || $3::int[] END
+          CASE WHEN p.tenants @> ($3::int[])[1:1] THEN p.tenants ELSE p.tenants || ($3::int[])[1:1] END
         FROM c, g, lost WHERE p.hash = $1 AND p.generation = $2 RETURNING p.hash
       ),
       placed AS (
@@ -113,7 +124,7 @@ const REPAIR: Statement = {
           state = CASE WHEN o.name = ANY ($5::uuid[]) THEN ${STORED} ELSE ${CONDEMNED} END
         FROM c, lost, repaired WHERE o.name = ANY ($5::uuid[] || lost.objects)
       ),
-      left_behind AS (SELECT bucket, index, age AS was, c.tick AS stays FROM lost, repaired, c),
+      left_behind AS (SELECT bucket, index, age AS was, c.tick AS stays, holders FROM lost, repaired, c),
       uncounted AS (${takenOut('left_behind')})
     SELECT hash FROM repaired`,
 };
@@ -129,10 +140,11 @@ const GIVE: Statement = {
 const REMOVE: Statement = {
   name: 'blob remove',
   text: `
-    WITH gone AS (DELETE FROM assay.presence WHERE hash = $1 AND generation = $2 RETURNING hash, size),
+    WITH gone AS (DELETE FROM assay.presence WHERE hash = $1 AND generation = $2 RETURNING hash, size, tenants),
       content AS (
         DELETE FROM assay.content k USING gone WHERE k.hash = gone.hash
-        RETURNING k.objects, ${inBucket('k')} AS bucket, ${blobInIndex('k')} AS index, k.age AS was, NULL::int8 AS stays
+        RETURNING k.objects, ${inBucket('k')} AS bucket, ${blobInIndex('k')} AS index, k.age AS was, NULL::int8 AS stays,
+          ${holdersIn('gone.tenants')} AS holders
       ),
       condemned AS (
         UPDATE assay.object o SET state = ${CONDEMNED}, tick = c.tick FROM content, assay.clock c
@@ -155,12 +167,29 @@ export interface BlobRow {
   readonly lengths: number[] | null;
 }
 
+interface Put {
+  readonly isMine: boolean;
+  /** The blob was present, and its list lacks the holder. */
+  readonly isLacking: boolean;
+}
+
+/** Who sends a blob. */
+export interface Sender {
+  /** Undefined: the store itself. */
+  readonly tenant: string | undefined;
+  /** Undefined without accounts. */
+  readonly holder: Holder | undefined;
+}
+
+export const STORE_ITSELF: Sender = { tenant: undefined, holder: undefined };
+
 export interface FleetBlobsParts {
   readonly database: Database;
   readonly bucket: Bucket;
   readonly presence: Presence;
   readonly acknowledged: AcknowledgedPuts;
   readonly tenants: TenantNumbers;
+  readonly accounts: FleetAccounts;
   readonly objectRows: ObjectRows;
   readonly lost: LostObjects;
   readonly wrong: WrongObjects;
@@ -184,10 +213,11 @@ export class FleetBlobs implements Blobs {
   }
 
   /** The blobs that a tenant has put, for that tenant. */
-  ofTenant(name: string): Blobs {
+  ofTenant(sender: Sender): Blobs {
+    const name = sender.tenant;
     return {
       get: (hash) => this.get(hash, name),
-      put: (expected, content) => this.put(expected, content, name),
+      put: (expected, content) => this.put(expected, content, sender),
       missing: (digests) => this.missing(digests, name),
       touch: (hashes) => this.touch(hashes, name),
     };
@@ -254,57 +284,67 @@ export class FleetBlobs implements Blobs {
     return undefined;
   }
 
-  async put(expected: Expected, content: Content, tenant?: string): Promise<Digest> {
+  async put(expected: Expected, content: Content, sender = STORE_ITSELF): Promise<Digest> {
     if (content instanceof Uint8Array && content.byteLength <= STORE.fleetInlineBytes)
-      return this.#putSmall(expected, Buffer.from(content), tenant);
+      return this.#putSmall(expected, Buffer.from(content), sender);
     const isLarge = (size: number) => size > STORE.fleetInlineBytes;
-    if (isLarge(expected.size ?? 0)) this.#refuseLarge(expected.size);
+    if (isLarge(expected.size ?? 0)) this.#refuseLarge(sender, expected.size);
     const pieces = limited(expected, content, (size) => {
-      if (isLarge(size)) this.#parts.space.refuseIfFull('bucket', size);
+      if (isLarge(size)) this.#parts.space.refuseIfFull('bucket', size, sender.holder);
     });
     try {
       const first = await takeUpTo(pieces, STORE.fleetInlineBytes);
-      if (first.length <= STORE.fleetInlineBytes) return await this.#putSmall(expected, first, tenant);
-      this.#refuseLarge();
-      return await this.#putLarge(expected, prepend(first, pieces), tenant);
+      if (first.length <= STORE.fleetInlineBytes) return await this.#putSmall(expected, first, sender);
+      this.#refuseLarge(sender);
+      return await this.#putLarge(expected, prepend(first, pieces), sender);
     } finally {
       await pieces.return(undefined);
     }
   }
 
-  #refuseLarge(size?: number): void {
+  #refuseLarge({ holder }: Sender, size?: number): void {
     this.#parts.bucket.refuseIfAway();
-    this.#parts.space.refuseIfFull('bucket', size);
-    this.#parts.space.refuseIfFull('index');
+    this.#parts.space.refuseIfFull('bucket', size, holder);
+    this.#parts.space.refuseIfFull('index', 1, holder);
   }
 
-  async #putSmall(expected: Expected, bytes: Buffer, tenant: string | undefined): Promise<Digest> {
+  async #putSmall(expected: Expected, bytes: Buffer, { tenant, holder }: Sender): Promise<Digest> {
     const digest = digestOf(bytes);
     refuseMismatch(expected, digest);
     if (digest.size === 0) return digest;
-    this.#parts.space.refuseIfFull('index');
+    this.#parts.space.refuseIfFull('index', 1, holder);
     const checksum = await loadChecksum();
     const number = await this.#parts.tenants.assign(tenant);
+    const numbers = holder && (await this.#parts.accounts.numbersOf(holder));
     const at = this.#parts.now();
-    const [put] = await this.#parts.database.query<{ isMine: boolean }>(PUT_SMALL, [
-      ...presenceValues(digest, number),
-      encodeChecksums([checksum(bytes)]),
-      bytes,
-    ]);
-    if (put?.isMine) this.#parts.space.stored('index', digest.size + BLOB_ROW_BYTES);
+    const values = [...presenceValues(digest, number, numbers), encodeChecksums([checksum(bytes)]), bytes];
+    const put = await this.#run(digest, PUT_SMALL, PUT_SMALL_HELD, values, numbers);
+    if (put?.isMine) this.#parts.space.stored('index', digest.size + BLOB_ROW_BYTES, holder);
     this.#parts.presence.added(digest, number, at);
     this.#parts.acknowledged.addBlob(digest.hash);
     return digest;
   }
 
-  async #putLarge(
-    expected: Expected,
-    pieces: AsyncIterable<Uint8Array>,
-    tenant: string | undefined,
-  ): Promise<Digest> {
+  /** With accounts, the blob has the holder of the put afterwards. */
+  async #run(
+    { hash }: Digest,
+    plain: Statement,
+    held: Statement,
+    values: readonly unknown[],
+    numbers: HolderNumbers | undefined,
+  ): Promise<Put | undefined> {
+    const { database } = this.#parts;
+    const [put] = await (numbers
+      ? database.query<Put>(held, [...values, numbers.own, numbers.rest])
+      : database.query<Put>(plain, values));
+    if (put?.isLacking && numbers) await hold(database, [hash], numbers);
+    return put;
+  }
+
+  async #putLarge(expected: Expected, pieces: AsyncIterable<Uint8Array>, sender: Sender): Promise<Digest> {
     const present = await this.#findPresent(expected);
     if (present && (await this.#hasObjects(expected.hash, present)))
-      return this.#confirm(expected, pieces, tenant);
+      return this.#confirm(expected, pieces, sender);
     return this.#parts.objectRows.whileUploading(async (name) => {
       const hash = await ContentHash.create();
       try {
@@ -313,7 +353,7 @@ export class FleetBlobs implements Blobs {
           objects.put(name, hashed, expected.size, expected.hash),
         );
         const { digest, checksums } = hashed.finished();
-        await this.adopt(digest, checksums, [name], [digest.size], tenant);
+        await this.adopt(digest, checksums, [name], [digest.size], sender);
         return digest;
       } finally {
         hash.discard();
@@ -327,21 +367,18 @@ export class FleetBlobs implements Blobs {
     checksums: Buffer,
     names: readonly string[],
     lengths: readonly number[],
-    tenant: string | undefined,
+    { tenant, holder }: Sender,
   ): Promise<void> {
     const number = await this.#parts.tenants.assign(tenant);
+    const numbers = holder && (await this.#parts.accounts.numbersOf(holder));
     const at = this.#parts.now();
-    const [put] = await this.#parts.database.query<{ isMine: boolean }>(PUT_LARGE, [
-      ...presenceValues(digest, number),
-      checksums,
-      names,
-      lengths,
-    ]);
+    const values = [...presenceValues(digest, number, numbers), checksums, names, lengths];
+    const put = await this.#run(digest, PUT_LARGE, PUT_LARGE_HELD, values, numbers);
     if (!put)
       throw new AssayError('ASSAY_STORE_FAULT', 'the upload took so long that its object was given up');
     if (put.isMine) {
-      this.#parts.space.stored('bucket', digest.size);
-      this.#parts.space.stored('index', BLOB_ROW_BYTES);
+      this.#parts.space.stored('bucket', digest.size, holder);
+      this.#parts.space.stored('index', BLOB_ROW_BYTES, holder);
     } else if (!(await this.#repair(digest.hash, [tenantList(number), checksums, names, lengths])))
       await this.#parts.objectRows.condemn(names);
     this.#parts.presence.added(digest, number, at);
@@ -389,7 +426,7 @@ export class FleetBlobs implements Blobs {
   async #confirm(
     expected: Expected,
     pieces: AsyncIterable<Uint8Array>,
-    tenant: string | undefined,
+    { tenant, holder }: Sender,
   ): Promise<Digest> {
     const hash = await ContentHash.create();
     for await (const piece of pieces) hash.update(piece);
@@ -397,8 +434,9 @@ export class FleetBlobs implements Blobs {
     refuseMismatch(expected, digest);
     const number = await this.#parts.tenants.assign(tenant);
     const given = await this.#parts.database.query(GIVE, [bytesOf(digest.hash), tenantList(number)]);
-    if (given.length > 0) return digest;
-    throw changed(digest.hash);
+    if (given.length === 0) throw changed(digest.hash);
+    if (holder) await hold(this.#parts.database, [digest.hash], await this.#parts.accounts.numbersOf(holder));
+    return digest;
   }
 
   /** What this node reads with wrong bytes is missing too. */
@@ -475,8 +513,13 @@ function changed(hash: Hash): AssayError {
 }
 
 /** The first three parameters of a put. */
-function presenceValues({ hash, size }: Digest, tenant: number): unknown[] {
-  return [bytesOf(hash), size, tenantList(tenant)];
+function presenceValues(
+  { hash, size }: Digest,
+  tenant: number,
+  numbers: HolderNumbers | undefined,
+): unknown[] {
+  const isRest = !numbers || numbers.own === numbers.rest;
+  return [bytesOf(hash), size, isRest ? tenantList(tenant) : [...tenantList(tenant), numbers.own]];
 }
 
 function tenantList(tenant: number): number[] {

@@ -1,9 +1,11 @@
 // The fleet engine: connects a node to the PostgreSQL and the bucket that all nodes share.
 // A node keeps nothing that another one needs, so each may be killed at any moment.
 import { tenantIn } from '../../core/namespace.ts';
+import type { AccountSettings } from '../accounts.ts';
 import type { OnStoreEvent } from '../events.ts';
 import { STORE } from '../limits.ts';
 import type { Engine, Inspection } from '../store.ts';
+import { FleetAccounts } from './accounts/accounts.ts';
 import { AcknowledgedPuts } from './acknowledged-puts.ts';
 import { FleetBlobs } from './blobs.ts';
 import { Bucket } from './bucket.ts';
@@ -39,6 +41,8 @@ export interface FleetEngineOptions {
   /** The bytes that the fleet may hold in its bucket, and in PostgreSQL. */
   readonly maxBytes?: number;
   readonly maxIndexBytes?: number;
+  /** Namespaces with a quota or a floor, the same at all nodes. */
+  readonly accounts?: readonly AccountSettings[] | undefined;
   /** How long presence is remembered. */
   readonly memoMs?: number;
   readonly lostAfterMs?: number;
@@ -58,6 +62,7 @@ export interface FleetEngine extends Engine {
   readonly election: Election;
   readonly ownership: Pick<Ownership, 'isOwner' | 'waitingOrphans'>;
   readonly space: FleetSpace;
+  readonly accounts: FleetAccounts;
   readonly readCounts: ReadCounts;
   inspect(): Promise<Inspection>;
   /** Resolves when every object that was found missing until now has been asked for again. */
@@ -112,6 +117,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
   const memoMs = () => Math.min(options.memoMs ?? STORE.presenceMemoMs, FRESH_TICKS * clock.tickMs);
   const presence = new Presence(database, now, memoMs);
   const tenants = new TenantNumbers(database);
+  const accounts = new FleetAccounts(options.accounts ?? [], space.limits, tenants);
   forgetting.push(
     () => presence.forget(),
     () => tenants.forget(),
@@ -136,6 +142,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     presence,
     acknowledged,
     tenants,
+    accounts,
     objectRows,
     lost,
     wrong,
@@ -163,25 +170,27 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     bucket,
     blobs,
     tenants,
+    accounts,
     objectRows,
     space,
   });
   const bucketFault = () => (bucket.hasCanary || !database.isAway ? NO_BUCKET : UNKNOWN_BUCKET);
   return {
     blobs,
-    uploads: uploads.ofTenant(undefined),
+    uploads: uploads.ofTenant(),
     tenant(namespace) {
-      const name = tenantIn(namespace);
-      return { blobs: blobs.ofTenant(name), uploads: uploads.ofTenant(name) };
+      const sender = { tenant: tenantIn(namespace), holder: accounts.holderOf(namespace) };
+      return { blobs: blobs.ofTenant(sender), uploads: uploads.ofTenant(sender) };
     },
-    records: new FleetResults({ database, presence, acknowledged, space, now, onEvent }),
-    labels: new FleetLabels(database, space),
+    records: new FleetResults({ database, presence, acknowledged, space, accounts, now, onEvent }),
+    labels: new FleetLabels(database, space, accounts),
     history: new FleetHistory(database),
     clock,
     janitor,
     election,
     ownership,
     space,
+    accounts,
     readCounts: reads.counts,
     async inspect() {
       const { FleetInspection } = await import('./inspection.ts');

@@ -2,8 +2,9 @@
 import type { Hash } from '../../core/digest.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import type { LabelAddress, Labelled, LabelRecords } from '../store.ts';
+import type { FleetAccounts } from './accounts/accounts.ts';
 import type { Database, Statement } from './index/database.ts';
-import { labelInIndex } from './index/held-bytes.ts';
+import { labelInIndex, labelsHeld } from './index/held-bytes.ts';
 import type { FleetSpace } from './space.ts';
 
 const GET: Statement = {
@@ -47,13 +48,15 @@ const ADD: Statement = {
   name: 'label add',
   text: `
     WITH added AS (
-        INSERT INTO assay.label AS l (namespace, label, key, number) VALUES ($1, $2, $3, nextval('assay.generation'))
-        ON CONFLICT DO NOTHING RETURNING number, ${labelInIndex('l')} AS bytes
+        INSERT INTO assay.label AS l (namespace, label, key, number, holder)
+        VALUES ($1, $2, $3, nextval('assay.generation'), $5::int)
+        ON CONFLICT DO NOTHING RETURNING number, holder, ${labelInIndex('l')} AS bytes
       ),
       counted AS (
         UPDATE assay.usage u SET label_bytes = u.label_bytes + added.bytes FROM added WHERE u.shard = $4
-      )
-    SELECT number FROM added`,
+      ),
+      held AS (${labelsHeld('added', '$4::int2')})
+    SELECT bytes FROM added`,
 };
 
 const REPLACE: Statement = {
@@ -68,21 +71,24 @@ const REMOVE: Statement = {
   text: `
     WITH gone AS (
         DELETE FROM assay.label l WHERE namespace = $1 AND label = $2 AND key = $3
-        RETURNING number, ${labelInIndex('l')} AS bytes
+        RETURNING number, holder, ${labelInIndex('l')} AS bytes
       ),
       counted AS (
         UPDATE assay.usage u SET label_bytes = u.label_bytes - gone.bytes FROM gone WHERE u.shard = $4
-      )
+      ),
+      held AS (${labelsHeld('(SELECT holder, -bytes AS bytes FROM gone) AS less', '$4::int2')})
     SELECT number FROM gone`,
 };
 
 export class FleetLabels implements LabelRecords {
   readonly #database: Database;
   readonly #space: FleetSpace;
+  readonly #accounts: FleetAccounts;
 
-  constructor(database: Database, space: FleetSpace) {
+  constructor(database: Database, space: FleetSpace, accounts: FleetAccounts) {
     this.#database = database;
     this.#space = space;
+    this.#accounts = accounts;
   }
 
   async get({ namespace, label }: LabelAddress): Promise<Labelled | undefined> {
@@ -117,12 +123,18 @@ export class FleetLabels implements LabelRecords {
     key: Hash,
     replacing: Labelled | undefined,
   ): Promise<boolean> {
-    this.#space.refuseIfFull('index');
+    const holder = this.#accounts.holderOf(namespace);
+    this.#space.refuseIfFull('index', 1, holder);
     const values = [namespace, Buffer.from(label), Buffer.from(key, 'hex')];
-    const rows = replacing
-      ? await this.#database.query(REPLACE, [...values, Buffer.from(replacing.key, 'hex')])
-      : await this.#database.query(ADD, [...values, randomShard()]);
-    return rows.length > 0;
+    if (replacing) {
+      const rows = await this.#database.query(REPLACE, [...values, Buffer.from(replacing.key, 'hex')]);
+      return rows.length > 0;
+    }
+    const number = holder && (await this.#accounts.numbersOf(holder)).own;
+    const more = [randomShard(), number ?? null];
+    const [added] = await this.#database.query<{ bytes: number }>(ADD, [...values, ...more]);
+    if (added) this.#space.stored('index', added.bytes, holder);
+    return added !== undefined;
   }
 
   async remove({ namespace, label }: LabelAddress, key: Hash): Promise<boolean> {

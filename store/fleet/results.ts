@@ -13,9 +13,11 @@ import type { Namespace } from '../../core/namespace.ts';
 import { sha256 } from '../../core/sha256.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type { RecordsPage, ResultAddress, ResultRecords, StoredResult, Writer } from '../store.ts';
+import type { FleetAccounts } from './accounts/accounts.ts';
+import { hold } from './accounts/holding.ts';
 import type { AcknowledgedPuts } from './acknowledged-puts.ts';
 import { type Database, hashArray, numberArray, type Statement } from './index/database.ts';
-import { resultInIndex, takenOut } from './index/held-bytes.ts';
+import { holdersOfResult, lacksHolder, resultInIndex, takenOut } from './index/held-bytes.ts';
 import { FRESH_TICKS } from './index/logical-clock.ts';
 import { type Presence, SeenDigest } from './presence.ts';
 import type { FleetSpace } from './space.ts';
@@ -38,54 +40,71 @@ const GET: Statement = {
     FROM assay.clock c, assay.result r WHERE r.namespace = $1 AND r.key = $2`,
 };
 
-/** The margin is a window: a stamp that was fresh when it was renewed may have aged by that much. */
-const HELD = `
-  SELECT count(*) AS n FROM assay.presence p, c
+/**
+ * The margin is a window: a stamp that was fresh when it was renewed may have aged by that much. `lacking`: whether
+ * the list of a blob lacks the holder of the result. Without accounts there is none.
+ */
+const heldAnd = (lacking: string) => `
+  SELECT count(*) AS n, ${lacking} AS lacking FROM assay.presence p, c
   WHERE p.hash = ANY ($4::bytea[]) AND p.tick > c.tick - ${2 * FRESH_TICKS}`;
 
-const NEW_ROW = '(namespace, key, bytes, hashes, sizes, writer, checksum, id, age)';
+const NOT_LACKING = 'false';
+const LACKING = (own: string, rest: string) =>
+  `coalesce(bool_or(${lacksHolder('p.tenants', own, rest)}), false)`;
+const NEW_ROW = '(namespace, key, bytes, hashes, sizes, writer, checksum, id, age, holder)';
+const WRITTEN = `
+  SELECT held.n = $8 AS "isHeld", held.lacking AS "isLacking", EXISTS (SELECT FROM stored) AS "isStored" FROM held`;
 
 /** `$8`: how many different blobs the result names. */
-const ADD: Statement = {
-  name: 'result add',
+const adding = (name: string, holder: string, lacking: string): Statement => ({
+  name,
   text: `
-    WITH c AS (SELECT tick FROM assay.clock), held AS (${HELD}),
-      added AS (
+    WITH c AS (SELECT tick FROM assay.clock), held AS (${heldAnd(lacking)}),
+      stored AS (
         INSERT INTO assay.result ${NEW_ROW}
-        SELECT $1, $2, $3, $4::bytea[], $5::int8[], $6, $7, nextval('assay.generation'), c.tick
-        FROM c, held WHERE held.n = $8
+        SELECT $1, $2, $3, $4::bytea[], $5::int8[], $6, $7, nextval('assay.generation'), c.tick, ${holder}
+        FROM c, held WHERE held.n = $8 AND NOT held.lacking
         ON CONFLICT DO NOTHING RETURNING id
       ),
-      used AS (INSERT INTO assay.result_use SELECT id, c.tick FROM added, c)
-    SELECT held.n = $8 AS "isHeld", EXISTS (SELECT FROM added) AS "isStored" FROM held`,
-};
+      used AS (INSERT INTO assay.result_use SELECT id, c.tick FROM stored, c)
+    ${WRITTEN}`,
+});
+const ADD = adding('result add', 'NULL', NOT_LACKING);
+const ADD_HELD = adding('result add held', '$9::int', LACKING('$9::int', '$10::int'));
 
-const REPLACE: Statement = {
-  name: 'result replace',
+const replacement = (name: string, holder: string, lacking: string): Statement => ({
+  name,
   text: `
-    WITH c AS (SELECT tick FROM assay.clock), held AS (${HELD}),
+    WITH c AS (SELECT tick FROM assay.clock), held AS (${heldAnd(lacking)}),
       old AS (
-        SELECT r.id, ${resultInIndex('r')} AS index, 0 AS bucket, r.age AS was FROM assay.result r
+        SELECT r.id, ${resultInIndex('r')} AS index, 0 AS bucket, r.age AS was, ${holdersOfResult('r')} AS holders
+        FROM assay.result r
         WHERE r.namespace = $1 AND r.key = $2 AND r.id = $9 FOR UPDATE
       ),
-      changed AS (
+      stored AS (
         UPDATE assay.result r SET bytes = $3, hashes = $4::bytea[], sizes = $5::int8[], writer = $6,
-          checksum = $7, id = nextval('assay.generation'), age = c.tick
-        FROM c, held, old WHERE held.n = $8 AND r.namespace = $1 AND r.key = $2 AND r.id = old.id RETURNING r.id
+          checksum = $7, id = nextval('assay.generation'), age = c.tick, holder = ${holder}
+        FROM c, held, old WHERE held.n = $8 AND NOT held.lacking
+          AND r.namespace = $1 AND r.key = $2 AND r.id = old.id RETURNING r.id
       ),
-      left_behind AS (SELECT old.index, old.bucket, old.was, c.tick AS stays FROM old, changed, c),
+      left_behind AS (
+        SELECT old.index, old.bucket, old.was, c.tick AS stays, old.holders FROM old, stored, c
+      ),
       uncounted AS (${takenOut('left_behind')}),
-      unused AS (DELETE FROM assay.result_use u USING changed WHERE u.id = $9),
-      used AS (INSERT INTO assay.result_use SELECT id, c.tick FROM changed, c)
-    SELECT held.n = $8 AS "isHeld", EXISTS (SELECT FROM changed) AS "isStored" FROM held`,
-};
+      unused AS (DELETE FROM assay.result_use u USING stored WHERE u.id = $9),
+      used AS (INSERT INTO assay.result_use SELECT id, c.tick FROM stored, c)
+    ${WRITTEN}`,
+});
+const REPLACE = replacement('result replace', 'NULL', NOT_LACKING);
+const REPLACE_HELD = replacement('result replace held', '$10::int', LACKING('$10::int', '$11::int'));
 
 const REMOVE: Statement = {
   name: 'result remove',
   text: `
     WITH gone AS (
         DELETE FROM assay.result r WHERE namespace = $1 AND key = $2 AND id = $3
-        RETURNING id, 0 AS bucket, ${resultInIndex('r')} AS index, age AS was, NULL::int8 AS stays
+        RETURNING id, 0 AS bucket, ${resultInIndex('r')} AS index, age AS was, NULL::int8 AS stays,
+          ${holdersOfResult('r')} AS holders
       ),
       uncounted AS (${takenOut('gone')}),
       unused AS (DELETE FROM assay.result_use u USING gone WHERE u.id = gone.id)
@@ -124,9 +143,10 @@ interface FoundRow extends ResultRow {
   readonly seen: string[];
 }
 
-/** `isHeld`: every blob that the result names is leased. */
+/** `isHeld`: every blob that the result names is leased. `isLacking`: one of them lacks the result's holder. */
 interface Written {
   readonly isHeld: boolean;
+  readonly isLacking: boolean;
   readonly isStored: boolean;
 }
 
@@ -140,6 +160,7 @@ export interface FleetResultsParts {
   readonly presence: Presence;
   readonly acknowledged: AcknowledgedPuts;
   readonly space: FleetSpace;
+  readonly accounts: FleetAccounts;
   readonly now: () => number;
   readonly onEvent: OnStoreEvent;
 }
@@ -149,16 +170,18 @@ export class FleetResults implements ResultRecords {
   readonly #presence: Presence;
   readonly #acknowledged: AcknowledgedPuts;
   readonly #space: FleetSpace;
+  readonly #accounts: FleetAccounts;
   readonly #now: () => number;
   readonly #onEvent: OnStoreEvent;
   /** Of each result that `get` returned: its id, and whether its stamp was fresh. */
   readonly #found = new WeakMap<StoredResult, { readonly id: number; readonly isFresh: boolean }>();
 
-  constructor({ database, presence, acknowledged, space, now, onEvent }: FleetResultsParts) {
+  constructor({ database, presence, acknowledged, space, accounts, now, onEvent }: FleetResultsParts) {
     this.#database = database;
     this.#presence = presence;
     this.#acknowledged = acknowledged;
     this.#space = space;
+    this.#accounts = accounts;
     this.#now = now;
     this.#onEvent = onEvent;
   }
@@ -195,7 +218,9 @@ export class FleetResults implements ResultRecords {
     result: StoredResult,
     replacing: StoredResult | undefined,
   ): Promise<boolean> {
-    this.#space.refuseIfFull('index');
+    const holder = this.#accounts.holderOf(address.namespace);
+    this.#space.refuseIfFull('index', 1, holder);
+    const numbers = holder && (await this.#accounts.numbersOf(holder));
     const id = replacing && (await this.#idOf(address, replacing));
     if (replacing && id === undefined) return false;
     const named = namedBlobs(result);
@@ -209,16 +234,23 @@ export class FleetResults implements ResultRecords {
       checksumOf(address, result),
       named.length,
     ];
+    if (id !== undefined) values.push(id);
+    if (numbers) values.push(numbers.own, numbers.rest);
+    const statement = id === undefined ? (numbers ? ADD_HELD : ADD) : numbers ? REPLACE_HELD : REPLACE;
     for (;;) {
-      const [row] = await (id === undefined
-        ? this.#database.query<Written>(ADD, values)
-        : this.#database.query<Written>(REPLACE, [...values, id]));
+      const [row] = await this.#database.query<Written>(statement, values);
       if (row?.isStored) {
         this.#acknowledged.addResult(address);
-        this.#space.stored('index', result.bytes.length + RESULT_ROW_BYTES);
+        this.#space.stored('index', result.bytes.length + RESULT_ROW_BYTES, holder);
       }
-      if (row?.isHeld !== false) return row?.isStored === true;
-      await this.#lease(named);
+      if (row?.isHeld === false) await this.#lease(named);
+      else if (row?.isLacking && numbers)
+        await hold(
+          this.#database,
+          named.map(({ hash }) => hash),
+          numbers,
+        );
+      else return row?.isStored === true;
     }
   }
 

@@ -5,6 +5,7 @@
 // evicts long before.
 import { AssayError } from '../../core/errors.ts';
 import { STORE } from '../limits.ts';
+import { type Holder, PART_NAMES } from './accounts/accounts.ts';
 
 /** Bytes in the bucket, with those of unfinished uploads, and in PostgreSQL. */
 export interface HeldBytes {
@@ -46,8 +47,14 @@ export class FleetSpace {
     return (this.#figures?.uploads ?? 0) >= STORE.maxFleetUploads;
   }
 
-  /** Throws if that part is full, or has no room for so many bytes. */
-  refuseIfFull(part: keyof HeldBytes, bytes = 1): void {
+  /** Throws if that part is full, or has no room for so many bytes, or an account of the holder is at its quota. */
+  refuseIfFull(part: keyof HeldBytes, bytes = 1, holder?: Holder): void {
+    const full = holder?.accounts.find((account) => account.isFull(part, bytes));
+    if (full)
+      throw new AssayError(
+        'ASSAY_STORE_FULL',
+        `the quota of ${full.name} is ${full.quota[part]} bytes in ${PART_NAMES[part]}, it holds ${full.heldHere(part)}, and ${bytes} more do not fit; they do when enough of its own is evicted`,
+      );
     const held = (this.#figures?.[part] ?? 0) + this.#stored[part];
     const limit = this.limits[part];
     if (held + bytes <= Math.floor(limit * STORE.refuseFrom)) return;
@@ -58,7 +65,8 @@ export class FleetSpace {
   }
 
   /** This node has stored so many bytes more. */
-  stored(part: keyof HeldBytes, bytes: number): void {
+  stored(part: keyof HeldBytes, bytes: number, holder?: Holder): void {
     this.#stored[part] += bytes;
+    for (const account of holder?.accounts ?? []) account.stored(part, bytes);
   }
 }

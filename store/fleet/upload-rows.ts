@@ -20,8 +20,8 @@ const FIND: Statement = {
 const BEGIN: Statement = {
   name: 'upload begin',
   text: `
-    INSERT INTO assay.upload (tenant, id, owner, hash, size, committed, tick)
-    SELECT $1, $2, $5, $3, $4, 0, tick FROM assay.clock
+    INSERT INTO assay.upload (tenant, id, owner, hash, size, committed, tick, holder)
+    SELECT $1, $2, $5, $3, $4, 0, tick, $6::int FROM assay.clock
     ON CONFLICT DO NOTHING RETURNING owner`,
 };
 
@@ -109,8 +109,14 @@ export class UploadRows {
   }
 
   /** The owner of a new upload. Undefined if another node was first. */
-  async begin(tenant: number, id: string, { hash, size }: Expected): Promise<number | undefined> {
-    const values = [tenant, id, hash === undefined ? null : bytesOf(hash), size ?? null, newOwner()];
+  async begin(
+    tenant: number,
+    id: string,
+    { hash, size }: Expected,
+    holder: number | undefined,
+  ): Promise<number | undefined> {
+    const expected = [hash === undefined ? null : bytesOf(hash), size ?? null];
+    const values = [tenant, id, ...expected, newOwner(), holder ?? null];
     const [row] = await this.#database.query<{ owner: number }>(BEGIN, values);
     return row?.owner;
   }

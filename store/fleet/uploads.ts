@@ -16,7 +16,8 @@ import { ChunkChecksums, ContentHash } from '../shared/content-hash.ts';
 import { refuseExcess, refuseMismatch } from '../shared/expected.ts';
 import { IncomingPart, superseded } from '../shared/incoming-part.ts';
 import { type Expected, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../store.ts';
-import type { FleetBlobs } from './blobs.ts';
+import type { FleetAccounts, Holder } from './accounts/accounts.ts';
+import { type FleetBlobs, type Sender, STORE_ITSELF } from './blobs.ts';
 import type { Bucket } from './bucket.ts';
 import type { ObjectRows } from './index/object-rows.ts';
 import { readChunks, WrongChunk } from './object-reader.ts';
@@ -27,7 +28,7 @@ import type { PartRow, UploadKey, UploadRow, UploadRows } from './upload-rows.ts
 
 /** An upload that this node owns now. */
 interface OwnedUpload extends UploadKey, ReceivingUpload {
-  readonly tenantName: string | undefined;
+  readonly sender: Sender;
   committed: number;
 }
 
@@ -41,6 +42,7 @@ export interface FleetUploadsParts {
   readonly bucket: Bucket;
   readonly blobs: FleetBlobs;
   readonly tenants: TenantNumbers;
+  readonly accounts: FleetAccounts;
   readonly objectRows: ObjectRows;
   readonly space: FleetSpace;
 }
@@ -56,15 +58,16 @@ export class FleetUploads {
   }
 
   /** The uploads of a tenant: its ids are its own, and its blobs become present for it. */
-  ofTenant(name: string | undefined): Uploads {
+  ofTenant(sender = STORE_ITSELF): Uploads {
+    const name = sender.tenant;
     return {
       status: (id) => this.#status(id, name),
       append: (id, part) =>
         this.#exclusively(keyOf(id, name), new IncomingPart(part.content), (incoming) =>
-          this.#receive(id, part, incoming, name),
+          this.#receive(id, part, incoming, sender),
         ),
       cancel: (id) =>
-        this.#exclusively(keyOf(id, name), new IncomingPart(Buffer.alloc(0)), () => this.#cancel(id, name)),
+        this.#exclusively(keyOf(id, name), new IncomingPart(Buffer.alloc(0)), () => this.#cancel(id, sender)),
     };
   }
 
@@ -73,10 +76,10 @@ export class FleetUploads {
     return row && { committed: row.committed, isFinished: false };
   }
 
-  async #cancel(id: string, name: string | undefined): Promise<void> {
-    const tenant = await this.#parts.tenants.find(name);
+  async #cancel(id: string, sender: Sender): Promise<void> {
+    const tenant = await this.#parts.tenants.find(sender.tenant);
     const row = await this.#find(tenant, id);
-    if (row) await this.#drop({ tenant, tenantName: name, id, owner: row.owner });
+    if (row) await this.#drop({ tenant, sender, id, owner: row.owner });
   }
 
   async #find(tenant: number, id: string): Promise<UploadRow | undefined> {
@@ -107,9 +110,9 @@ export class FleetUploads {
     id: string,
     part: UploadPart,
     incoming: IncomingPart,
-    tenantName: string | undefined,
+    sender: Sender,
   ): Promise<UploadStatus> {
-    const upload = await this.#takeOver(id, part, tenantName);
+    const upload = await this.#takeOver(id, part, sender);
     let failure: { readonly cause: unknown } | undefined;
     try {
       failure = await this.#fill(upload, incoming);
@@ -123,29 +126,35 @@ export class FleetUploads {
     return { committed: upload.committed, isFinished: false };
   }
 
-  async #takeOver(id: string, part: UploadPart, tenantName: string | undefined): Promise<OwnedUpload> {
+  async #takeOver(id: string, part: UploadPart, sender: Sender): Promise<OwnedUpload> {
     const { expected, offset } = part;
-    const tenant = await this.#parts.tenants.assign(tenantName);
+    const tenant = await this.#parts.tenants.assign(sender.tenant);
     for (;;) {
       const row = await this.#find(tenant, id);
       refuseBadPart(row, part);
       const rest = (expected.size ?? 0) - offset;
       if (rest > STORE.fleetInlineBytes) this.#parts.bucket.refuseIfAway();
-      if (rest > 0) this.#parts.space.refuseIfFull('bucket', rest);
-      const ready = this.#takeReady(keyOf(id, tenantName), row);
+      if (rest > 0) this.#parts.space.refuseIfFull('bucket', rest, sender.holder);
+      const ready = this.#takeReady(keyOf(id, sender.tenant), row);
       const hash = offset === 0 ? await ContentHash.create() : ready;
       const owner = row
         ? await this.#parts.rows.takeOver({ tenant, id, owner: row.owner }, offset)
-        : await this.#begin(tenant, id, expected);
-      if (owner !== undefined) return { tenant, tenantName, id, expected, owner, committed: offset, hash };
+        : await this.#begin(tenant, id, expected, sender.holder);
+      if (owner !== undefined) return { tenant, sender, id, expected, owner, committed: offset, hash };
       hash?.discard();
     }
   }
 
-  async #begin(tenant: number, id: string, expected: Expected): Promise<number | undefined> {
+  async #begin(
+    tenant: number,
+    id: string,
+    expected: Expected,
+    holder: Holder | undefined,
+  ): Promise<number | undefined> {
     if (this.#parts.space.hasTooManyUploads)
       throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${STORE.maxFleetUploads} uploads are unfinished`);
-    return this.#parts.rows.begin(tenant, id, expected);
+    const numbers = holder && (await this.#parts.accounts.numbersOf(holder));
+    return this.#parts.rows.begin(tenant, id, expected, numbers?.own);
   }
 
   #takeReady(key: string, row: UploadRow | undefined): ContentHash | undefined {
@@ -156,13 +165,13 @@ export class FleetUploads {
     return undefined;
   }
 
-  #keepReady({ id, tenantName, owner, hash, committed }: OwnedUpload): void {
+  #keepReady({ id, sender, owner, hash, committed }: OwnedUpload): void {
     if (!hash) return;
     if (hash.size !== committed) {
       hash.discard();
       return;
     }
-    this.#ready.set(keyOf(id, tenantName), { owner, hash });
+    this.#ready.set(keyOf(id, sender.tenant), { owner, hash });
     for (const [oldest, ready] of this.#ready
       .entries()
       .take(Math.max(0, this.#ready.size - STORE.readyUploads))) {
@@ -191,7 +200,7 @@ export class FleetUploads {
   }
 
   async #addSmall(upload: OwnedUpload, bytes: Buffer): Promise<void> {
-    this.#parts.space.refuseIfFull('bucket');
+    this.#parts.space.refuseIfFull('bucket', 1, upload.sender.holder);
     const checksums = await ChunkChecksums.create();
     checksums.update(bytes);
     const { length } = bytes;
@@ -200,7 +209,7 @@ export class FleetUploads {
 
   async #addObject(upload: OwnedUpload, first: Buffer, pieces: PartPieces): Promise<void> {
     this.#parts.bucket.refuseIfAway();
-    this.#parts.space.refuseIfFull('bucket');
+    this.#parts.space.refuseIfFull('bucket', 1, upload.sender.holder);
     await this.#parts.objectRows.whileUploading(async (name) => {
       const checksums = await ChunkChecksums.create();
       let length = 0;
@@ -222,13 +231,13 @@ export class FleetUploads {
     if (outcome === 'given up')
       throw new AssayError('ASSAY_STORE_FAULT', 'the part took so long that its object was given up');
     upload.committed += part.length;
-    this.#parts.space.stored('bucket', part.length);
+    this.#parts.space.stored('bucket', part.length, upload.sender.holder);
   }
 
   async #finish(upload: OwnedUpload): Promise<UploadStatus> {
     try {
       const digest = await this.#toBlob(upload);
-      this.#parts.space.stored('bucket', -upload.committed);
+      this.#parts.space.stored('bucket', -upload.committed, upload.sender.holder);
       await this.#drop(upload);
       return { committed: digest.size, isFinished: true, digest };
     } catch (error) {
@@ -237,16 +246,16 @@ export class FleetUploads {
     }
   }
 
-  async #toBlob({ tenant, tenantName, id, expected, committed, hash }: OwnedUpload): Promise<Digest> {
+  async #toBlob({ tenant, sender, id, expected, committed, hash }: OwnedUpload): Promise<Digest> {
     const known = hash?.size === committed ? hash.finish() : undefined;
     hash?.discard();
     if (known) refuseMismatch(expected, known.digest);
     const parts = await this.#parts.rows.parts(tenant, id);
     const names = parts.flatMap(({ object }) => object ?? []);
     if (!known || !isAdoptable(parts, committed))
-      return this.#parts.blobs.put(known?.digest ?? expected, this.#read(parts), tenantName);
+      return this.#parts.blobs.put(known?.digest ?? expected, this.#read(parts), sender);
     const lengths = parts.map(({ length }) => length);
-    await this.#parts.blobs.adopt(known.digest, known.checksums, names, lengths, tenantName);
+    await this.#parts.blobs.adopt(known.digest, known.checksums, names, lengths, sender);
     return known.digest;
   }
 
@@ -267,8 +276,8 @@ export class FleetUploads {
     }
   }
 
-  async #drop(upload: UploadKey & Pick<OwnedUpload, 'tenantName'>): Promise<void> {
-    this.#takeReady(keyOf(upload.id, upload.tenantName), undefined);
+  async #drop(upload: UploadKey & Pick<OwnedUpload, 'sender'>): Promise<void> {
+    this.#takeReady(keyOf(upload.id, upload.sender.tenant), undefined);
     await this.#parts.rows.drop(upload);
   }
 

@@ -196,13 +196,45 @@ UPDATE assay.usage
 CREATE INDEX label_key ON assay.label (namespace, key);
 `;
 
+/**
+ * - `held_by`: what the entries of each list of holders hold, in the count of a pass (accounts/accounts.ts).
+ *   `held.holders`: the holders for which that is counted.
+ * - `label_held`: the bytes of the labels of each holder, in several rows as in `usage`.
+ * - `account_figures`: what the janitor has found last, for all nodes.
+ */
+const SIXTH = `
+ALTER TABLE assay.result ADD COLUMN holder integer;
+ALTER TABLE assay.label ADD COLUMN holder integer;
+ALTER TABLE assay.upload ADD COLUMN holder integer;
+CREATE TABLE assay.label_held (
+  holder integer NOT NULL,
+  shard smallint NOT NULL,
+  bytes bigint NOT NULL,
+  PRIMARY KEY (holder, shard)
+) WITH (fillfactor = 10);
+ALTER TABLE assay.uncounted ADD COLUMN holders integer[] NOT NULL DEFAULT '{}';
+ALTER TABLE assay.held ADD COLUMN holders integer[] NOT NULL DEFAULT '{}';
+CREATE TABLE assay.held_by (
+  pass smallint NOT NULL,
+  holders integer[] NOT NULL,
+  bucket bigint NOT NULL,
+  index bigint NOT NULL,
+  PRIMARY KEY (pass, holders)
+);
+CREATE TABLE assay.account_figures (
+  account text COLLATE "C" PRIMARY KEY,
+  bucket bigint NOT NULL,
+  index bigint NOT NULL
+);
+`;
+
 /** Each brings the tables to the version of its place in this list, counted from 1. */
-const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
+const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
 
 /** The version that this Assay needs. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
-/** The oldest Assay that can use the tables of SCHEMA_VERSION: the version before it. */
-const OLDEST_READER = Math.max(1, SCHEMA_VERSION - 1);
+/** The oldest Assay that can use the tables of SCHEMA_VERSION. Since then columns and tables were only added. */
+const OLDEST_READER = 3;
 
 export interface Migrated {
   readonly from: number;

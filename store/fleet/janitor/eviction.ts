@@ -10,7 +10,16 @@
 // E4 Locked rows are skipped, so that no two nodes wait for each other.
 import { STORE } from '../../limits.ts';
 import type { Queries, Statement } from '../index/database.ts';
-import { blobInIndex, inBucket, labelInIndex, resultInIndex, takenOut } from '../index/held-bytes.ts';
+import {
+  blobInIndex,
+  holdersIn,
+  holdersOfResult,
+  inBucket,
+  labelInIndex,
+  labelsHeld,
+  resultInIndex,
+  takenOut,
+} from '../index/held-bytes.ts';
 import { BLOB_LEASE_TICKS, FRESH_TICKS, RESULT_LEASE_TICKS } from '../index/logical-clock.ts';
 import { CONDEMNED } from '../index/object-rows.ts';
 import type { HeldBytes } from '../space.ts';
@@ -29,7 +38,7 @@ const RESULTS: Statement = {
   text: `
     WITH c AS (SELECT tick, tick_ms FROM assay.clock),
       old AS (
-        SELECT id, age, ${resultInIndex('r')} AS index FROM assay.result r
+        SELECT id, age, ${resultInIndex('r')} AS index, ${holdersOfResult('r')} AS holders FROM assay.result r
         ORDER BY age LIMIT $1 FOR UPDATE SKIP LOCKED
       ),
       used AS (
@@ -50,15 +59,17 @@ const RESULTS: Statement = {
       unused AS (DELETE FROM assay.result_use u USING over WHERE u.id = over.id),
       unlabelled AS (
         DELETE FROM assay.label l USING gone WHERE l.namespace = gone.namespace AND l.key = gone.key
-        RETURNING ${labelInIndex('l')} AS bytes
+        RETURNING l.holder, ${labelInIndex('l')} AS bytes
       ),
+      labels_held AS (${labelsHeld('(SELECT holder, -bytes AS bytes FROM unlabelled) AS less', '0::int2')}),
       labels AS (
         UPDATE assay.usage u SET label_bytes = u.label_bytes - g.bytes
         FROM (SELECT sum(bytes)::int8 AS bytes FROM unlabelled HAVING count(*) > 0) g WHERE u.shard = 0
       ),
       left_behind AS (
-        SELECT 0 AS bucket, old.index, old.age AS was, NULL::int8 AS stays FROM gone JOIN old USING (id)
-        UNION ALL SELECT 0, old.index, old.age, used.tick FROM moved JOIN old USING (id) JOIN used USING (id)
+        SELECT 0 AS bucket, old.index, old.age AS was, NULL::int8 AS stays, old.holders
+        FROM gone JOIN old USING (id)
+        UNION ALL SELECT 0, old.index, old.age, used.tick, old.holders FROM moved JOIN old USING (id) JOIN used USING (id)
       ),
       uncounted AS (${takenOut('left_behind')})
     SELECT (SELECT count(*)::int FROM gone) AS count, (SELECT count(*)::int FROM moved) AS moved, 0::int8 AS bucket,
@@ -77,7 +88,7 @@ const BLOBS: Statement = {
         ORDER BY age LIMIT $1 FOR UPDATE SKIP LOCKED
       ),
       used AS (
-        SELECT p.hash, p.tick FROM assay.presence p JOIN old USING (hash) FOR UPDATE OF p SKIP LOCKED
+        SELECT p.hash, p.tick, p.tenants FROM assay.presence p JOIN old USING (hash) FOR UPDATE OF p SKIP LOCKED
       ),
       over AS (
         SELECT hash FROM (
@@ -99,9 +110,10 @@ const BLOBS: Statement = {
         FROM c, old JOIN over USING (hash), unnest(old.objects) AS n(name) WHERE o.name = n.name
       ),
       left_behind AS (
-        SELECT old.bucket, old.index, old.age AS was, NULL::int8 AS stays FROM gone JOIN old USING (hash)
+        SELECT old.bucket, old.index, old.age AS was, NULL::int8 AS stays, ${holdersIn('used.tenants')} AS holders
+        FROM gone JOIN old USING (hash) JOIN used USING (hash)
         UNION ALL
-        SELECT old.bucket, old.index, old.age, used.tick FROM moved JOIN old USING (hash) JOIN used USING (hash)
+        SELECT old.bucket, old.index, old.age, used.tick, ${holdersIn('used.tenants')} FROM moved JOIN old USING (hash) JOIN used USING (hash)
       ),
       uncounted AS (${takenOut('left_behind')}),
       freed AS (

@@ -189,6 +189,8 @@ export const STORE = {
   /** How often a node looks for work of the janitor, and for how many rows at once. */
   janitorMs: 1 * MINUTE,
   janitorRows: 1000,
+  /** Entries that the janitor of a fleet looks at, for one of some account, in one statement. */
+  scannedEntries: 20_000,
   /** How often the janitor counts what the fleet holds, and the other nodes read it. */
   figuresMs: 10 * SECOND,
   /** Rows that are added up at once, and how often all are counted anew. */

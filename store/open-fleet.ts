@@ -1,5 +1,6 @@
 // Opens the store of a fleet: PostgreSQL and a bucket that all servers share, and a tier on the disk of this one.
 // The layers are those of every store (open.ts). The fleet engine checks every byte itself.
+import type { AccountSettings } from './accounts.ts';
 import type { OnStoreEvent } from './events.ts';
 import type { AwsEnvironment } from './fleet/aws/chain.ts';
 import { CredentialsRefused } from './fleet/aws/credentials.ts';
@@ -23,6 +24,8 @@ export interface FleetStoreOptions {
   /** The bytes that the fleet may hold in its bucket, and in PostgreSQL. */
   readonly maxBytes?: number;
   readonly maxIndexBytes?: number;
+  /** Namespaces with a quota or a floor, the same at all servers. */
+  readonly accounts?: readonly AccountSettings[];
   readonly onEvent: OnStoreEvent;
   /** Told of every statement, and of every request to the bucket. */
   readonly onAnswer?: OnPartAnswer;
@@ -46,7 +49,7 @@ export interface FleetStore extends Store {
  * version of the tables.
  */
 export async function openFleetStore(options: FleetStoreOptions): Promise<FleetStore> {
-  const { index, blobs, environment, maxBytes, maxIndexBytes, onEvent, onAnswer } = options;
+  const { index, blobs, environment, maxBytes, maxIndexBytes, accounts, onEvent, onAnswer } = options;
   const objects = await openS3Objects(readS3Settings(blobs, environment), {
     onAnswer: onAnswer && ((method, took, isFailure) => onAnswer('blobs', method, took, isFailure)),
     onRenewal: (source, detail) =>
@@ -66,6 +69,7 @@ export async function openFleetStore(options: FleetStoreOptions): Promise<FleetS
       tier: tier?.blobs,
       ...(maxBytes !== undefined && { maxBytes }),
       ...(maxIndexBytes !== undefined && { maxIndexBytes }),
+      accounts,
       onEvent,
       onIndexAnswer: onAnswer && ((kind, took, isFailure) => onAnswer('index', kind, took, isFailure)),
     });

@@ -160,6 +160,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     objectRows,
     election,
     ownership,
+    accounts,
     space,
     wrong,
     now,

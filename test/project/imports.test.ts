@@ -40,7 +40,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'layers  memory',
     'fleet/aws',
     'fleet/s3  fleet/index',
-    'fleet/ownership',
+    'fleet/accounts  fleet/ownership',
     'fleet/janitor',
     'fleet',
     'disk/fs',

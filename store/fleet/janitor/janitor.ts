@@ -10,10 +10,13 @@
 //    on without it.
 // R3 What was removed is reported once, in one event of a round.
 // R4 An eviction that was begun ends at its target, also if the janitor that began it is gone.
-// R5 Only a round that has claimed the right to delete objects deletes some (ownership/ownership.ts).
+// R5 What accounts may hold is evicted of them first, and their floors are kept (shares.ts). Until the holders are counted
+//    no quota is known, and with floors nothing is evicted.
+// R6 Only a round that has claimed the right to delete objects deletes some (ownership/ownership.ts).
 import { messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import { STORE } from '../../limits.ts';
+import type { FleetAccount, FleetAccounts } from '../accounts/accounts.ts';
 import type { Bucket } from '../bucket.ts';
 import type { Database, Statement } from '../index/database.ts';
 import type { LogicalClock } from '../index/logical-clock.ts';
@@ -22,11 +25,12 @@ import type { Ownership } from '../ownership/ownership.ts';
 import type { FleetFigures, FleetSpace, HeldBytes } from '../space.ts';
 import type { WrongObjects } from '../wrong-objects.ts';
 import { condemnAbandoned } from './abandoned.ts';
-import { FleetCount } from './count.ts';
+import { FleetCount, type Held } from './count.ts';
 import { Deletions } from './deletions.ts';
 import type { Election, Mandate } from './election.ts';
 import { type EvictedEntries, FleetEviction } from './eviction.ts';
 import { Orphans } from './orphans.ts';
+import { publishAccounts, readAccounts, SharedEviction } from './shares.ts';
 
 /** For all nodes. */
 const PUBLISH: Statement = {
@@ -54,6 +58,7 @@ export interface JanitorOptions {
   readonly election: Election;
   readonly ownership: Ownership;
   readonly wrong: WrongObjects;
+  readonly accounts: FleetAccounts;
   readonly space: FleetSpace;
   readonly now: () => number;
   readonly onEvent: OnStoreEvent;
@@ -90,7 +95,7 @@ export class Janitor {
     this.#options = options;
     this.#deletions = new Deletions(options.bucket, options.clock, (refused) => this.#add({ refused }));
     this.#orphans = new Orphans(options.bucket, options.onEvent);
-    this.#count = new FleetCount(options.clock, options.now);
+    this.#count = new FleetCount(options.clock, options.accounts, options.now);
     this.#timers = [
       setInterval(() => void this.run().catch(() => {}), STORE.janitorMs),
       setInterval(() => void this.#refresh().catch(() => {}), STORE.figuresMs),
@@ -137,7 +142,7 @@ export class Janitor {
     ]);
   }
 
-  /** Each round claims the right to delete, also while a deletion of an earlier round is still running (R5). */
+  /** Each round claims the right to delete, also while a deletion of an earlier round is still running (R6). */
   async #delete(mandate: Mandate): Promise<void> {
     const { bucket, ownership } = this.#options;
     if (bucket.isAway) return;
@@ -175,43 +180,89 @@ export class Janitor {
   async #readFigures(): Promise<void> {
     const [figures] = await this.#options.database.query<FleetFigures>(READ);
     if (figures) this.#options.space.figures = figures;
+    const { accounts, database } = this.#options;
+    if (!accounts.isEmpty) await readAccounts(database, accounts);
   }
 
-  async #look(mandate: Mandate): Promise<HeldBytes> {
+  async #look(mandate: Mandate): Promise<Held> {
     const held = await this.#count.held(mandate);
     const [figures] = await mandate.query<FleetFigures>(PUBLISH, [held.bucket, held.index]);
     if (figures) this.#options.space.figures = figures;
+    if (held.byList) await publishAccounts(mandate, this.#options.accounts, held.byList);
     return held;
   }
 
   /** Goes by a count that is at most STORE.figuresMs old, less what it has removed since. */
   async #evict(mandate: Mandate): Promise<void> {
-    const { space, now } = this.#options;
-    const eviction = new FleetEviction(mandate);
+    const { space, accounts } = this.#options;
     let held = await this.#look(mandate);
     await this.#count.countAnew(mandate);
+    if (!accounts.isEmpty) held = await this.#evictForQuotas(mandate, held);
     // Another janitor, or a round that failed, may have begun an eviction: this one goes on to the target (R4).
     const evictFrom = this.#settledTerm === mandate.term ? STORE.evictFrom : STORE.evictTo;
     this.#settledTerm = undefined;
-    const isFull = {
-      bucket: held.bucket > space.limits.bucket * evictFrom,
-      index: held.index > space.limits.index * evictFrom,
+    const hasFloors = accounts.all.some((account) => account.hasFloor);
+    if (hasFloors && !held.byList) return;
+    const eviction = hasFloors ? await SharedEviction.begin(mandate, accounts) : new FleetEviction(mandate);
+    const excess = excessOver(space.limits, evictFrom, held);
+    const isDone = await this.#evictUntil(
+      mandate,
+      () => excess(held),
+      eviction,
+      (now) => {
+        held = now(held);
+      },
+    );
+    if (isDone) this.#settledTerm = mandate.term;
+  }
+
+  /** Returns what the fleet holds then. */
+  async #evictForQuotas(mandate: Mandate, found: Held): Promise<Held> {
+    const { accounts } = this.#options;
+    // The first count of new accounts may have ended just now.
+    const held = found.byList ? found : await this.#look(mandate);
+    if (!held.byList) return held;
+    const isOver = (account: FleetAccount) => {
+      const excess = excessOver(account.quota, STORE.evictFrom, account.held)(account.held);
+      return excess.bucket + excess.index > 0;
     };
-    const excess = (part: keyof HeldBytes) =>
-      isFull[part] ? Math.max(0, held[part] - space.limits[part] * STORE.evictTo) : 0;
+    const above = accounts.all.filter(isOver);
+    if (above.length === 0) return held;
+    for (const account of above) {
+      const excess = excessOver(account.quota, STORE.evictFrom, account.held);
+      const eviction = await SharedEviction.begin(mandate, accounts, account);
+      await this.#evictUntil(
+        mandate,
+        () => excess(account.held),
+        eviction,
+        () => {},
+      );
+    }
+    return this.#look(mandate);
+  }
+
+  /** True when nothing is in excess any more. `onHeld` is told what each step makes of what the fleet holds. */
+  async #evictUntil(
+    mandate: Mandate,
+    excess: () => HeldBytes,
+    eviction: Pick<FleetEviction, 'step'>,
+    onHeld: (change: (held: Held) => Held) => void,
+  ): Promise<boolean> {
+    const { now } = this.#options;
+    const isExceeded = ({ bucket, index }: HeldBytes) => bucket + index > 0;
     let looked = now();
-    while (!this.#isClosed && excess('bucket') + excess('index') > 0) {
-      const evicted = await eviction.step({ bucket: excess('bucket'), index: excess('index') });
-      if (!evicted) return;
-      const { bucket, index, ...counts } = evicted;
-      this.#add({ ...counts, bytes: bucket + index });
-      held = { bucket: held.bucket - bucket, index: held.index - index };
-      const isDone = excess('bucket') + excess('index') === 0;
-      if (!isDone && now() - looked < STORE.figuresMs) continue;
-      held = await this.#look(mandate);
+    while (!this.#isClosed && isExceeded(excess())) {
+      const evicted = await eviction.step(excess());
+      if (!evicted) return false;
+      const { results, blobs, bucket, index, unusedMs } = evicted;
+      this.#add({ results, blobs, bytes: bucket + index, ...(unusedMs !== undefined && { unusedMs }) });
+      onHeld((held) => ({ ...held, bucket: held.bucket - bucket, index: held.index - index }));
+      if (isExceeded(excess()) && now() - looked < STORE.figuresMs) continue;
+      const held = await this.#look(mandate);
+      onHeld(() => held);
       looked = now();
     }
-    if (!this.#isClosed) this.#settledTerm = mandate.term;
+    return !this.#isClosed;
   }
 
   #add(more: Partial<Removed>): void {
@@ -231,4 +282,12 @@ export class Janitor {
     await Promise.allSettled([...this.#running.values()]);
     await this.#options.election.close();
   }
+}
+
+/** What is above the target, in each part that is above `from` of its limit at the start. */
+function excessOver(limits: HeldBytes, from: number, start: HeldBytes): (held: HeldBytes) => HeldBytes {
+  const isFull = { bucket: start.bucket > limits.bucket * from, index: start.index > limits.index * from };
+  const excess = (part: keyof HeldBytes, held: HeldBytes) =>
+    isFull[part] ? Math.max(0, held[part] - limits[part] * STORE.evictTo) : 0;
+  return (held) => ({ bucket: excess('bucket', held), index: excess('index', held) });
 }

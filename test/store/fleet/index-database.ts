@@ -18,13 +18,16 @@ const CLEAR = [
   'suspect',
   'uncounted',
   'figures',
+  'held_by',
+  'label_held',
+  'account_figures',
 ]
   .map((name) => `DELETE FROM assay.${name};`)
   .join(' ');
 
 const NOTHING_HELD = `
   DELETE FROM assay.held WHERE pass = 1;
-  UPDATE assay.held SET tick = -1, bucket = 0, index = 0;
+  UPDATE assay.held SET tick = -1, bucket = 0, index = 0, holders = '{}';
   UPDATE assay.usage SET label_bytes = 0`;
 
 /** Ends all other connections to the database. */

@@ -1,4 +1,5 @@
 // Opens the store of a server: in a folder, or the PostgreSQL and the bucket of a fleet.
+import type { AccountSettings, AccountUse } from '../../store/accounts.ts';
 import type { OnStoreEvent } from '../../store/events.ts';
 import { STORE } from '../../store/limits.ts';
 import { type DiskStore, openDiskStore } from '../../store/open.ts';
@@ -11,6 +12,8 @@ export interface OpenedStore {
   readonly store: Store;
   /** What is on this disk: the store itself, or the tier of a fleet. It is swept and reconciled. */
   readonly disk: DiskStore | undefined;
+  /** What the namespaces with a quota or a floor hold. */
+  readonly accounts: readonly AccountUse[];
   /** Where the server may keep files of its own. */
   readonly folder: string | undefined;
   /** The secret of a fleet. Undefined: this server has one of its own. */
@@ -40,14 +43,43 @@ export async function openStore(
       await disk.close();
       throw error;
     }
-    return { store: disk, disk, folder, secret: undefined, place: `in ${folder}` };
+    return {
+      store: disk,
+      disk,
+      accounts: disk.holdings.accounts.all,
+      folder,
+      secret: undefined,
+      place: `in ${folder}`,
+    };
   }
+  refuseFleetFloors(settings.accounts, fleet.maxBytes, '--max-size');
+  refuseFleetFloors(settings.accounts, fleet.maxIndexBytes, '--max-index-size');
   const { openFleetStore } = await import('../../store/open-fleet.ts');
   const onAnswer = metrics.fleet.answered;
-  const store = await openFleetStore({ ...fleet, environment: process.env, onEvent, onAnswer });
+  const store = await openFleetStore({
+    ...fleet,
+    accounts: settings.accounts,
+    environment: process.env,
+    onEvent,
+    onAnswer,
+  });
   metrics.fleet.watch(store.engine);
   const place = `${fleet.blobs} with the index ${withoutPassword(fleet.index)}`;
-  return { store, disk: store.tier, folder: fleet.tier?.folder, secret: store.engine.secret, place };
+  const accounts = store.engine.accounts.all.flatMap((account) => account.uses());
+  return {
+    store,
+    disk: store.tier,
+    accounts,
+    folder: fleet.tier?.folder,
+    secret: store.engine.secret,
+    place,
+  };
+}
+
+/** Eviction must be able to reach its target beside the floors. */
+function refuseFleetFloors(accounts: readonly AccountSettings[], limit: number, flag: string): void {
+  const most = { bytes: Math.floor(limit * STORE.evictTo), name: `${100 * STORE.evictTo} % of ${flag}` };
+  refuseFloors(accounts, limit, most);
 }
 
 function withoutPassword(index: string): string {

@@ -89,10 +89,8 @@ export const serveCommand: CommandModule = {
     const stopBackground = new AbortController();
     const backgroundTasks: (Promise<void> | undefined)[] = [];
     try {
-      if (disk) {
-        metrics.watch(disk.space);
-        metrics.watchAccounts(disk.holdings.accounts.all);
-      }
+      if (disk) metrics.watch(disk.space);
+      metrics.watchAccounts(opened.accounts);
       const access = hasIdentities(settings)
         ? new Access(settings, authKey(settings, opened), log, store.history)
         : undefined;
@@ -107,7 +105,7 @@ export const serveCommand: CommandModule = {
         sessionSecret: sessionSecret(settings, opened),
         store,
         space: disk?.space,
-        accounts: disk?.holdings.accounts.all,
+        accounts: opened.accounts,
         writeLog,
         log,
         metrics,

@@ -61,16 +61,26 @@ export function pullRequestPlaces(issuers: readonly Issuer[]): Namespace[] {
   return [...new Set(parents.map((parent) => parseNamespace(`${parent}/${PULL_REQUESTS}`)))];
 }
 
+/** What floors may promise together. */
+export interface MostFloors {
+  readonly bytes: number;
+  readonly name: string;
+}
+
 /** Throws if the store can't keep what the floors promise. */
-export function refuseFloors(accounts: readonly AccountSettings[], storeBytes: number): void {
+export function refuseFloors(
+  accounts: readonly AccountSettings[],
+  storeBytes: number,
+  most: MostFloors = { bytes: storeBytes, name: 'the limit of the store' },
+): void {
   const bytesOf = ({ bytes, share = 1 }: SizeLimit) => bytes ?? share * storeBytes;
   for (const { name, quota, floor } of accounts)
     if (quota && floor && bytesOf(floor) > bytesOf(quota))
       throw usage(`the floor of ${name} is larger than its quota`);
   const promised = promisedBytes(accounts, bytesOf);
-  if (promised > storeBytes)
+  if (promised > most.bytes)
     throw usage(
-      `the floors are ${promised} bytes together, and the limit of the store is ${storeBytes}: lower --floor, or raise --max-size`,
+      `the floors are ${promised} bytes together, and ${most.name} is ${most.bytes}: lower --floor, or raise the limit`,
     );
 }
 

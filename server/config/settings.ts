@@ -26,7 +26,6 @@ export interface Settings {
   /** Undefined: the store is in `storeFolder`. */
   readonly fleet: FleetSettings | undefined;
   readonly maxSize: SizeLimit;
-  /** Empty for a fleet. */
   readonly accounts: readonly AccountSettings[];
   readonly leaseMs: number;
   readonly maxBlobBytes: number;
@@ -85,11 +84,9 @@ export function readSettings(flags: ParsedFlags, env: NodeJS.ProcessEnv): Settin
 
 /** Each of quotas and floors is in the file or on the command line, as a whole. */
 function accountsIn(asked: GivenSettings, written: GivenSettings): AccountSettings[] {
-  const isFleet = (asked.index ?? written.index) !== undefined;
   const quotas = asked.quotas ?? written.quotas ?? new Map();
   const floors = asked.floors ?? written.floors ?? new Map();
-  if (isFleet && quotas.size + floors.size > 0) throw usage('--quota and --floor work only with --store');
-  return isFleet ? [] : accountsOf({ quotas, floors }, written.issuers ?? []);
+  return accountsOf({ quotas, floors }, written.issuers ?? []);
 }
 
 /** Variables that give the setting of a flag. */

@@ -82,6 +82,14 @@ describe('floors', () => {
     expect(() => refuseFloors(accounts(['a=60%', 'a/x=40%', 'a/y=40%', 'b=40%']), 1000)).toThrow(/1200/);
   });
 
+  test('of a fleet leave eviction its target beside them', () => {
+    const most = { bytes: 900, name: '90 % of --max-size' };
+    expect(() => refuseFloors(accounts(['a=91%']), 1000, most)).toThrow(
+      /the floors are 910 bytes together, and 90 % of --max-size is 900/,
+    );
+    refuseFloors(accounts(['a=90%']), 1000, most);
+  });
+
   test('above the quota of the same namespace are refused', () => {
     expect(() => refuseFloors(accounts(['a=60%'], ['a=50%']), 1000)).toThrow(/the floor of a is larger/);
   });

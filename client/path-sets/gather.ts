@@ -16,7 +16,7 @@ import {
   type PathSet,
   sortObservedPaths,
 } from '../../core/path-set.ts';
-import { isFileLens } from '../../hermeticity/lenses/file-lenses.ts';
+import { type FileLens, isFileLens } from '../../hermeticity/lenses/file-lenses.ts';
 import {
   type AbsPath,
   absPath,
@@ -171,7 +171,13 @@ class Gathering {
     if (this.#states.hides(entry.path)) return;
     const isScratch = isAtOrBelow(entry.path, absPath(this.#folders.root));
     if (isLoaderCache(entry)) this.#addLoaderCache(entry);
-    else if (!isScratch && !this.#ownFiles.has(entry.path)) this.#add(entry);
+    else if (!isScratch && !this.#isInKey(entry)) this.#add(entry);
+  }
+
+  /** The key has a script without the path of the workspace: one that others looked at counts as they saw it. */
+  #isInKey({ path, lens }: ReadSetEntry): boolean {
+    if (!this.#ownFiles.has(path)) return false;
+    return lens === 'place-1' || this.#states.lensOfText(path, statsAt(path)) === '';
   }
 
   /** A cache that cannot be understood counts by its content. */
@@ -305,7 +311,12 @@ class Gathering {
     return this.#states.listings.counted(path, first, listing) ?? [];
   }
 
-  #addAbsent({ path, changed: isOwn, searchedFrom }: ReadSetEntry, stats: Stats | undefined): void {
+  #addAbsent(entry: ReadSetEntry, stats: Stats | undefined): void {
+    const { path, changed: isOwn, searchedFrom } = entry;
+    if (isFileLens(entry.lens) && (isOwn || !stats)) {
+      this.#keep(entry, stats);
+      return;
+    }
     const isExact = stats !== undefined || this.#programs.has(parentFolder(path));
     const counted = this.#unordered.countedAbsence(path, isExact ? path : topmostAbsent(path));
     if (counted === undefined) return;
@@ -343,10 +354,16 @@ class Gathering {
   }
 
   #keep({ path, searchedFrom, lens: ofRun = '' }: Kept, stats?: Stats): void {
-    const lens = isFileLens(ofRun) ? ofRun : this.#states.lensOfText(path, stats);
-    if (isFileLens(ofRun)) this.#checkSource(path);
+    const lens = this.#lensOf(path, ofRun, stats);
     const state = this.#states.at(path, stats, lens);
     this.#found.set(path, { ...MISSING, state, lens, searchedFrom });
+  }
+
+  #lensOf(path: AbsPath, ofRun: string, stats: Stats | undefined): FileLens | '' {
+    if (!isFileLens(ofRun)) return '';
+    if (ofRun === 'place-1') return this.#states.lensOfText(path, stats);
+    this.#checkSource(path);
+    return ofRun;
   }
 
   /** Whether Python used a compiled module depends on the times of its source. */

@@ -1,5 +1,6 @@
 // Which compiled Python modules only Python's importer opened, and which may count by their bytes for somebody.
-// Guaranteed: a module has the importer's lens only if every opening of it looks like an import.
+// Guaranteed: a module has the importer's lens only if every opening of it looks like an import, or if only Python
+// looked for it and found none.
 //
 // The importer lists the folder of the source, and then opens the compiled module once. Whoever copies or packs
 // modules lists __pycache__ itself, opens a module twice, or never listed the folder of the source.
@@ -18,6 +19,9 @@ export class CompiledModules {
   readonly #report: TraceReport;
   readonly #listers: Listers;
   readonly #openings = new Map<AbsPath, PathAccess[]>();
+  readonly #absent = new Map<AbsPath, PathAccess[]>();
+  /** Another program looked at the file itself, as for its size. */
+  readonly #measured = new Set<AbsPath>();
   #listed: ReadonlyMap<AbsPath, ReadonlySet<number>> | undefined;
   #hasLinkedCache: boolean | undefined;
 
@@ -27,25 +31,39 @@ export class CompiledModules {
   }
 
   note(access: PathAccess): void {
-    if (access.kind !== 'read' || !COMPILED.test(access.path)) return;
-    const earlier = this.#openings.get(access.path);
+    if (!COMPILED.test(access.path)) return;
+    if (access.kind === 'probe' && this.#listers.programOf(access.process) !== 'python')
+      this.#measured.add(access.path);
+    const known = access.kind === 'read' ? this.#openings : this.#absent;
+    if (access.kind !== 'read' && access.kind !== 'absent') return;
+    const earlier = known.get(access.path);
     if (earlier) earlier.push(access);
-    else this.#openings.set(access.path, [access]);
+    else known.set(access.path, [access]);
   }
 
-  /** Undefined for a path that is no compiled module, and for one that nobody opened. */
+  /** Undefined for a path that is no compiled module, and for one that nobody opened or sought. */
   lensFor(path: AbsPath): CompiledLens | undefined {
     const openings = this.#openings.get(path);
-    if (!openings) return undefined;
+    if (!openings && this.#measured.has(path)) return undefined;
+    if (!openings) return this.#isSoughtByPython(path) ? 'pyc-source-1' : undefined;
     const folder = parentFolder(path);
     const processes = new Set(openings.map(({ process }) => process));
     const isImported =
       BY_IMPORTER.test(path) &&
       processes.size === openings.length &&
       !this.#listersOf(folder) &&
+      !this.#measured.has(path) &&
       !this.#isCacheLinked() &&
       openings.every(({ process }) => this.#isImporter(process, searchedFolder(path)));
     return isImported ? 'pyc-source-1' : 'pyc-bytes-1';
+  }
+
+  /** Python compiles the source where it finds no module. One that appears matters if Python would run it instead. */
+  #isSoughtByPython(path: AbsPath): boolean {
+    const seekers = this.#absent.get(path) ?? [];
+    return (
+      seekers.length > 0 && seekers.every(({ process }) => this.#listers.programOf(process) === 'python')
+    );
   }
 
   /** A process that Python forked has the importer's memory of what was listed. */

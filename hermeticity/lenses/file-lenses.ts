@@ -7,7 +7,10 @@
  */
 export type CompiledLens = 'pyc-source-1' | 'pyc-bytes-1';
 
-/** `place-1`: the file counts without the path of the workspace, where a tool wrote it down. */
+/**
+ * `place-1`: the file counts without the path of the workspace, where an installer wrote it down. Only the programs
+ * that it was written for looked at it.
+ */
 export type FileLens = CompiledLens | 'place-1';
 
 const NAMES: ReadonlySet<string> = new Set(['pyc-source-1', 'pyc-bytes-1', 'place-1'] satisfies FileLens[]);

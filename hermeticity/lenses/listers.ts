@@ -73,6 +73,11 @@ export class Listers {
     else this.#listings.set(listing.path, [listing]);
   }
 
+  /** Whether anyone but Python's importer listed the folder. */
+  isListed(folder: AbsPath): boolean {
+    return this.#listings.has(folder) && this.lensFor(folder) !== 'python-1';
+  }
+
   /** The lens for all listings of the folder; "" if one of them may act on any name. */
   lensFor(folder: AbsPath): string {
     const lenses = (this.#listings.get(folder) ?? []).map((listing) => this.#lensOf(listing));

@@ -25,7 +25,7 @@
 #define CLONE_UNTRACED 0x00800000
 #endif
 
-/* How often one process is reported to open the same kernel file, or the same compiled Python module. */
+/* How often one process is reported to open the same kernel file, or the same file of an installation. */
 enum { MOST_OPENINGS = 1000 };
 
 static const char UNREADABLE[] = "the memory of a process could not be read";
@@ -256,6 +256,25 @@ static void repeat_module(const struct task *task, struct node *node) {
   node->reported &= (uint16_t)~(REPORTED_READ | REPORTED_ABSENT);
 }
 
+/* A compiled Python module, or a file that an installer writes, but not of the system's software. */
+static bool is_of_installation(const struct node *node) {
+  static const char *const ends[] = {".pyc", "/pyvenv.cfg", ".pth", ".egg-link", ".dist-info/RECORD", "/direct_url.json"};
+  if (strncmp(node->path, "/usr/", 5) == 0) return false;
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (ends_with(node, ends[i])) return true;
+  const char *name = strrchr(node->path, '/');
+  if (strncmp(name, "/_", 2) == 0 && strstr(name, "editable")) return true;
+  return name - node->path >= 4 && (memcmp(name - 4, "/bin", 4) == 0 || memcmp(name - 4, ".bin", 4) == 0);
+}
+
+/* A program that wants the size of such a file is another one than the program that it is for. */
+static void repeat_look(const struct task *task, struct node *node) {
+  if (node->lister == task->process->serial || node->reported & REPORTED_WRITE || !is_of_installation(node)) return;
+  node->lister = task->process->serial;
+  node->openings = 0;
+  node->reported &= (uint16_t)~REPORTED_THERE;
+}
+
 static bool is_known_absent(const struct resolved_path *resolved) {
   return resolved->type == TYPE_ABSENT && resolved->node->reported & REPORTED_ABSENT;
 }
@@ -279,6 +298,7 @@ static enum next before_probe(struct task *task, const struct call *call, const 
   look_again(&resolved);
   if (resolved.type == TYPE_FOLDER) task->process->probed = resolved.node;
   if (resolved.type != TYPE_ABSENT) {
+    repeat_look(task, resolved.node);
     report_probe(task, &resolved);
     bool asks = asks_user_attributes(task, call, arguments);
     return asks ? wait_for(task, call, arguments, &resolved) : no_news(&resolved);
@@ -312,18 +332,12 @@ static bool is_kernel_file(const char *path) {
   return strncmp(path, "/proc/self/", 11) != 0 || strcmp(path, "/proc/self/cgroup") == 0 || strcmp(path, "/proc/self/mountinfo") == 0;
 }
 
-/* A compiled Python module, but not one of the system's software. */
-static bool is_compiled_module(const char *path) {
-  size_t length = strlen(path);
-  return length > 4 && memcmp(path + length - 4, ".pyc", 4) == 0 && strncmp(path, "/usr/", 5) != 0;
-}
-
 /*
  * Each opening of a kernel file may have another reason: the runtime's at its start, or the script's. The same holds
- * for a compiled module: Python's importer opens it, or somebody who wants its bytes.
+ * for what an installer writes: the program that it is for opens it, or somebody who wants its bytes.
  */
 static void repeat_opening(const struct task *task, struct node *node) {
-  if (!is_kernel_file(node->path) && !is_compiled_module(node->path)) return;
+  if (!is_kernel_file(node->path) && !is_of_installation(node)) return;
   if (node->lister != task->process->serial) node->openings = 0;
   node->lister = task->process->serial;
   if (node->openings++ < MOST_OPENINGS) node->reported &= (uint16_t)~REPORTED_READ;

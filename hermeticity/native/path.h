@@ -50,7 +50,8 @@ struct node {
   struct identity identity;
   uint64_t read_at;
   uint32_t hash, generation, length;
-  /* The last process that was reported to list the folder, or to open the kernel file or compiled module: the reason depends on the program. */
+  /* The last process that was reported to list the folder, or to open the kernel file or the file of an installation:
+   * the reason depends on the program. */
   uint32_t lister;
   /* The process that opened the folder just after a look at the folder itself. */
   uint32_t prober;

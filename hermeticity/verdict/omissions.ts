@@ -24,7 +24,6 @@ export interface Omission {
 export const ASSAY_FOLDER = '.assay';
 
 const MAKE_FOLDERS: readonly (Program | undefined)[] = ['esbuild-1', 'tsc-1'];
-const COMPILED_MODULES = /\/__pycache__(?:\/|$)/;
 
 export const OMISSIONS: readonly Omission[] = [
   {
@@ -101,17 +100,6 @@ export const OMISSIONS: readonly Omission[] = [
       isExistence(kind) &&
       declared.isOnlyAboveOutputs(path) &&
       MAKE_FOLDERS.includes(listers.programOf(process)),
-  },
-  {
-    name: 'no compiled modules',
-    reason: 'lens',
-    why: 'Python compiles a module again where it finds no compiled one. An existing one that was read counts.',
-    inWorkspace: true,
-    applies: (access, place, state) =>
-      access.kind === 'absent' &&
-      place === 'workspace' &&
-      COMPILED_MODULES.test(access.path) &&
-      state.listers.programOf(access.process) === 'python',
   },
   {
     name: 'order of tests',

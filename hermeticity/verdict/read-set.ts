@@ -2,6 +2,7 @@
 // A result depends on them as on its inputs, so a later lookup compares all of them.
 import { parseRelPath } from '../../core/path.ts';
 import { CompiledModules } from '../lenses/compiled-modules.ts';
+import { PlacedTexts } from '../lenses/placed-texts.ts';
 import { type AbsPath, inside, isAtOrBelow, isBelow } from '../system/absolute-path.ts';
 import type { FileStamp, PathAccess } from '../trace/access.ts';
 import type { EntryType, FolderNames } from '../trace/folder-names.ts';
@@ -24,7 +25,7 @@ export interface ReadSetEntry {
   readonly was: 'there' | 'absent' | undefined;
   /** The different listings of the folder. */
   readonly listings: readonly ListedNames[];
-  /** The lens that all its listers have (../lenses/lenses.ts), or that a compiled module has (../lenses/file-lenses.ts). */
+  /** The lens that all its listers have (../lenses/lenses.ts), or that the file has (../lenses/file-lenses.ts). */
   readonly lens: string;
   /** What was found there: more than one if somebody changed or replaced it. */
   readonly stamps: readonly FileStamp[];
@@ -69,17 +70,22 @@ export class ReadSet {
   readonly #state: VerdictState;
   readonly #found = new Map<AbsPath, Found>();
   readonly #compiled: CompiledModules;
+  readonly #placed: PlacedTexts;
   #created: ReadonlySet<AbsPath> | undefined;
 
   constructor(state: VerdictState) {
     this.#state = state;
     this.#compiled = new CompiledModules(state.report, state.listers);
+    this.#placed = new PlacedTexts(state.report, state.listers, state.declared);
   }
 
   note(access: PathAccess): void {
     const { kind, path, byProgram, names, stamp, again = false } = access;
     const found = this.#found.get(path) ?? this.#first(path, kind);
-    if (isBelow(path, this.#state.declared.workspace)) this.#compiled.note(access);
+    if (isBelow(path, this.#state.declared.workspace)) {
+      this.#compiled.note(access);
+      this.#placed.note(access);
+    }
     if (kind === 'list') {
       this.#state.listers.note(access);
       const known = found.listings.get(names);
@@ -138,7 +144,9 @@ export class ReadSet {
       if (changed && found.was === 'absent' && declared.isInTemporary(path)) return [];
       const searchedFrom = found.was === undefined ? [declared.workspace] : searches.basesOf(path);
       const lens =
-        listings.size > 0 ? this.#state.listers.lensFor(path) : (this.#compiled.lensFor(path) ?? '');
+        listings.size > 0
+          ? this.#state.listers.lensFor(path)
+          : (this.#compiled.lensFor(path) ?? this.#placed.lensFor(path) ?? '');
       return [{ path, ...found, listings: [...listings.values()], lens, changed, searchedFrom }];
     });
   }

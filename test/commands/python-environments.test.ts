@@ -57,7 +57,7 @@ describe('what Python would run differently is a miss', () => {
 
   beforeAll(() => {
     one = clones.clone('wrong/one');
-    two = clones.clone('wrong/two');
+    two = clones.clone('wrong/longer/two');
   });
 
   test('a source that was edited and has its old size and mtime', async () => {
@@ -118,6 +118,55 @@ describe('what Python would run differently is a miss', () => {
     const other = await clones.run('h', two, flags, ...command);
     expect(other.summary.outcome).toBe('miss');
     expect(readFileSync(join(two, 'out'), 'utf8')).not.toBe(made);
+  });
+
+  test('a compiled module that appears, and fits a source that it was not made from', async () => {
+    const [module, compiled] = [join(one, MODULE), join(one, CACHE)];
+    const before = readFileSync(module);
+    rmSync(compiled);
+    rmSync(join(two, CACHE), { force: true });
+    const flags = ['--env', 'CASE=appears'];
+    expect((await clones.run('m', one, flags, ...SAY)).stdout).toBe('one\n');
+
+    /* An honest module is the same as none. */
+    clones.compile(two, MODULE);
+    expect((await clones.run('n', two, flags, ...SAY)).summary.outcome).toBe('hit-remote');
+
+    const { mtime } = statSync(module);
+    writeFileSync(module, 'WORD = "two"\n');
+    utimesSync(module, mtime, mtime);
+    clones.compile(one, MODULE);
+    do {
+      writeFileSync(module, before);
+      utimesSync(module, mtime, mtime);
+    } while (statSync(module).ctimeMs <= statSync(compiled).ctimeMs);
+    const stale = await clones.run('m', one, flags, ...SAY);
+    expect(stale.summary.outcome).toBe('miss');
+    expect(stale.stdout).toBe('two\n');
+    rmSync(compiled);
+  });
+
+  const DIGEST = 'import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())';
+  test.each([
+    ['an archive', ['sh', '-c', 'tar cf - --mtime=@0 .venv/pyvenv.cfg | sha256sum']],
+    ['the digest of pyvenv.cfg', ['sha256sum', '.venv/pyvenv.cfg']],
+    ['the same after Python read it', ['sh', '-c', '.venv/bin/say; sha256sum .venv/pyvenv.cfg']],
+    ['the same by Python', ['.venv/bin/python', '-c', DIGEST, '.venv/pyvenv.cfg']],
+    ['the same by another Python', ['/usr/bin/python3', '-S', '-c', DIGEST, '.venv/pyvenv.cfg']],
+    ['the digest of a script', ['sh', '-c', '.venv/bin/say; sha256sum .venv/bin/say']],
+    ['the digest of activate', ['sh', '-c', '. .venv/bin/activate; sha256sum < .venv/bin/activate']],
+    ['the size of activate', ['sh', '-c', '. .venv/bin/activate; stat -c %s .venv/bin/activate']],
+    ['the digest of a .pth file', ['.venv/bin/python', '-c', DIGEST, `${SITE}/_acme.pth`]],
+    ['the digest of a script that is the program', ['.venv/bin/itself']],
+  ])('a text of the installer that goes into the result: %s', async (name, command) => {
+    for (const clone of [one, two]) {
+      const head = `#!${clone}/.venv/bin/python\nimport sys\nsys.argv.append(sys.argv[0])\n`;
+      writeFileSync(join(clone, '.venv/bin/itself'), `${head}${DIGEST}\n`, { mode: 0o755 });
+    }
+    const made = await clones.run('o', one, ['--env', `CASE=${name}`], ...command);
+    expect(made.summary, made.stderr).toMatchObject({ outcome: 'miss', exitCode: 0, published: true });
+    const other = await clones.run('p', two, ['--env', `CASE=${name}`], ...command);
+    expect(other.summary.outcome).toBe('miss');
   });
 
   test('an editable installation that leads into another clone', async () => {

@@ -105,13 +105,6 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
     harmless: () => remove('dist/deep'),
     harmful: () => write('dist/part.js', 'console.log(2);\n'),
   },
-  'no compiled modules': {
-    files: { 'm.py': 'import helper\n', 'helper.py': 'print(1)\n' },
-    flags: ['--input', 'm.py'],
-    command: ['/usr/bin/python3', 'm.py'],
-    harmless: () => write('__pycache__/helper.cpython-399.pyc'),
-    harmful: () => write('helper.py', 'print(2)\n'),
-  },
   'order of tests': {
     files: {
       'node_modules/vitest/package.json': '{ "name": "vitest", "type": "module" }',

@@ -267,7 +267,7 @@ class Gathering {
     this.#hideFoldersIn(path, without, (name) => first.has(name));
     for (const name of first.keys()) {
       const cache = pathIn(path, name);
-      if (!this.#states.listings.isToolCache(path, name) || this.#found.has(cache)) continue;
+      if (!this.#states.listings.isToolCache(path, name, lens) || this.#found.has(cache)) continue;
       this.#keep({ path: cache, searchedFrom: [] });
     }
   }

@@ -5,14 +5,15 @@
 // - Outputs of the action, folders around them, and .assay are no names: Assay sets them aside, or makes them. What else
 //   lies in such a folder is a fact of its own (gather.ts).
 // - `without`: what the command made itself, and outputs of other steps that were absent when it listed the folder.
-// - A cache that is set aside is no name. Another tool's cache is none either; one that the command was shown is a fact of its own (gather.ts).
+// - A cache that is set aside is no name. Another tool's cache is none either; one that the command was shown is a fact
+//   of its own (gather.ts). Caches of Python's tools are names, but for programs with a lens: steps leave none.
 // - `.git` counts without its type: in a worktree it is a file.
 // - The lens of the programs that listed the folder (hermeticity/lenses/lenses.ts).
 import { lstatSync } from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
 import { type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import type { ObservedPath } from '../../core/path-set.ts';
-import { lensNamed } from '../../hermeticity/lenses/lenses.ts';
+import { isPythonCache, lensNamed } from '../../hermeticity/lenses/lenses.ts';
 import {
   type AbsPath,
   absPath,
@@ -68,7 +69,7 @@ export class Listings {
     const left = new Set(without);
     const lines: string[] = [];
     for (const [name, type] of names) {
-      if (left.has(name) || !counts(name, type) || this.#isHidden(folder, name)) continue;
+      if (left.has(name) || !counts(name, type) || this.#isHidden(folder, name, lens)) continue;
       lines.push(`${name === GIT ? '' : type} ${name}`);
     }
     return lines.sort();
@@ -80,15 +81,15 @@ export class Listings {
     return inside.map((path) => path.slice(path.lastIndexOf('/') + 1));
   }
 
-  #isHidden(folder: AbsPath, name: string): boolean {
+  #isHidden(folder: AbsPath, name: string, lens: string): boolean {
     if (name === ASSAY_FOLDER) return true;
     const path = pathIn(folder, name);
-    return this.#hidden.has(path) || this.isToolCache(folder, name) || this.#isSetAside(path);
+    return this.#hidden.has(path) || this.isToolCache(folder, name, lens) || this.#isSetAside(path);
   }
 
   /** Whether a tool keeps its cache under this name, and the folder around it is not part of one. */
-  isToolCache(folder: AbsPath, name: string): boolean {
-    if (!MAY_BE_CACHE.test(name)) return false;
+  isToolCache(folder: AbsPath, name: string, lens: string): boolean {
+    if (!MAY_BE_CACHE.test(name) || (lens === '' && isPythonCache(name))) return false;
     const around = relativeIn(this.#workspace, folder);
     if (around === undefined) return false;
     const has = (path: RelPath) => isThere(this.#workspace, path);

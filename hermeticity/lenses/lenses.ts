@@ -28,9 +28,16 @@ const LENSES: ReadonlyMap<string, Counts> = new Map([
   ],
   ['go-1', (name, type) => GO(name) || (isPlace(name, type) && !/^[._]/.test(name))],
   ['python-1', (name, type) => PYTHON(name) || (isPlace(name, type) && !name.includes('.'))],
+  /* What Python and Node list for a script: all names but caches that only Python and its tools act on. */
+  ['runtime-1', (name) => !isPythonCache(name)],
 ]);
 
-export type LensName = 'tsc-1' | 'esbuild-1' | 'go-1' | 'python-1';
+export type LensName = 'tsc-1' | 'esbuild-1' | 'go-1' | 'python-1' | 'runtime-1';
+
+/** Caches that the tools keep elsewhere when Assay runs them: they lie only where somebody ran a tool alone. */
+export function isPythonCache(name: string): boolean {
+  return name === '__pycache__' || name === '.mypy_cache' || name === '.ruff_cache';
+}
 
 /** The name of the lens that shows what any of these shows. "" shows every name. */
 export function joinLenses(names: Iterable<LensName>): string {

@@ -1,8 +1,9 @@
 // Which lens a listing has: by the identity of the program that made it, never by its name alone.
 // A program that runs the user's code in its own process (Python) has a lens only for folders that its importer
 // listed, and that it listed exactly once. A folder has a lens only if all its listers have one.
+// Every other listing by Python or Node has the lens `runtime-1`: all names but the caches of Python's tools.
 import { type AbsPath, isAtOrBelow, parentFolder } from '../system/absolute-path.ts';
-import type { PathAccess, TracedProcess, TraceReport } from '../trace/access.ts';
+import type { Access, PathAccess, TracedProcess, TraceReport } from '../trace/access.ts';
 import { joinLenses, type LensName } from './lenses.ts';
 
 /** What identifies a program on this machine. */
@@ -17,7 +18,13 @@ export interface Programs {
 }
 
 /** A program whose file is known, not only its name. */
-export type Program = LensName | 'esbuild-service' | 'python' | 'mkdir' | 'vitest';
+export type Program =
+  | Exclude<LensName, 'python-1' | 'runtime-1'>
+  | 'esbuild-service'
+  | 'python'
+  | 'node'
+  | 'mkdir'
+  | 'vitest';
 
 const NODE = /^node(?:js)?$/;
 /** CPython's file, and the folder with its library and bin. */
@@ -50,6 +57,10 @@ const UPWARD = /["'`]((?:\.\.\/)*\.\.)(?=["'`/])/g;
 const PACKAGES = /\/node_modules\//;
 /** Code that loads a module by its path, not through the importer. */
 const LOADS_BY_PATH = /\b(?:spec_from_file_location|\w*FileLoader|load_source|run_path)\b/;
+/** The virtual machine of a Java installation, and a program of one. */
+const JVM = /^(.*?)(?:\/jre)?\/lib\/(?:[\w-]+\/){1,2}libjvm\.so$/;
+const PROGRAM_FILE = /^(.*?)(?:\/jre)?\/bin\/[^/]+$/;
+const DEBUGGED = /\/\.(?:java|attach)_pid(\d+)$/;
 const INSTALLED = /\/(?:site|dist)-packages\//;
 const ENCODINGS = /\/encodings\//;
 
@@ -60,6 +71,8 @@ export class Listers {
   readonly #programs = new Map<number, Program | undefined>();
   #imports: ReadonlyMap<number, readonly Import[]> | undefined;
   #loadsByPath: boolean | undefined;
+  /** The folders of the Java installations whose virtual machine was loaded. */
+  #machines: ReadonlySet<string> | undefined;
   readonly #expands: { inside?: boolean; above?: boolean } = {};
 
   constructor(report: TraceReport, programs: Programs) {
@@ -86,8 +99,9 @@ export class Listers {
 
   #lensOf(listing: PathAccess): LensName | undefined {
     const program = this.programOf(listing.process);
-    if (program === 'mkdir' || program === 'vitest') return undefined;
-    if (program === 'python') return this.#isByImporter(listing) ? 'python-1' : undefined;
+    if (program === 'mkdir') return undefined;
+    if (program === 'node' || program === 'vitest') return 'runtime-1';
+    if (program === 'python') return this.#isByImporter(listing) ? 'python-1' : 'runtime-1';
     if (program === 'go-1' && this.#embeds(listing.path)) return undefined;
     if (program === 'esbuild-1' && this.#expandsInto(listing.path)) return undefined;
     if (program === 'esbuild-service') return this.#onlySearches(listing.path) ? 'esbuild-1' : undefined;
@@ -105,8 +119,10 @@ export class Listers {
     const { file, hooked, argv } = process;
     const args = argv.slice(1);
     if (this.#isPython(file)) return 'python';
-    if (NODE.test(nameOf(file)))
-      return this.#isNode(file) && !hooked ? this.#scriptOf(args[0] ?? '') : undefined;
+    if (NODE.test(nameOf(file))) {
+      if (!this.#isNode(file)) return undefined;
+      return (hooked ? undefined : this.#scriptOf(args[0] ?? '')) ?? 'node';
+    }
     if (TSC_FILE.test(file) && this.#isIn(file, TSC_PACKAGE)) return 'tsc-1';
     if (nameOf(file) === 'esbuild' && this.#isIn(file, ESBUILD_PACKAGE)) {
       if (args.some((arg) => ESBUILD_EXTENDED.test(arg))) return undefined;
@@ -142,6 +158,31 @@ export class Listers {
 
   #isIn(file: AbsPath, packages: RegExp): boolean {
     return packages.test(this.#programsHere.packageOf(file) ?? '');
+  }
+
+  // ---- Java ----
+
+  /**
+   * At its start the virtual machine lists the folder of the records once, and looks for a debugger of its own. A
+   * program that lists them once more (jps) wants to know them.
+   */
+  isStartOfJava({ process, path }: PathAccess): boolean {
+    const [, pid] = DEBUGGED.exec(path) ?? [];
+    const { processes, accesses } = this.#report;
+    if (!this.#isJava(processes[process]?.file)) return false;
+    if (pid !== undefined) return String(processes[process]?.pid) === pid;
+    const listings = accesses.filter(
+      (one) => one.kind === 'list' && one.process === process && isOfRecords(one, path),
+    );
+    return listings.length <= 1;
+  }
+
+  #isJava(file: AbsPath | undefined): boolean {
+    this.#machines ??= new Set(
+      this.#report.accesses.flatMap((access) => ('path' in access && JVM.exec(access.path)?.[1]) || []),
+    );
+    const [, home] = PROGRAM_FILE.exec(file ?? '') ?? [];
+    return home !== undefined && this.#machines.has(home);
   }
 
   // ---- esbuild ----
@@ -309,6 +350,11 @@ function sourceOf(compiled: AbsPath): AbsPath | undefined {
 
 function nameOf(path: AbsPath): string {
   return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** Whether the access is to the folder of records that the path is, or lies in. */
+function isOfRecords(access: Access, path: AbsPath): boolean {
+  return 'path' in access && /\/hsperfdata_[^/]+$/.test(access.path) && isAtOrBelow(path, access.path);
 }
 
 /** The module itself, its compiled form, or the first file of a package. */

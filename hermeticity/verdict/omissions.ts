@@ -115,8 +115,9 @@ export const OMISSIONS: readonly Omission[] = [
   {
     name: 'records of Java',
     reason: 'start-up',
-    why: 'Every Java process writes its counters there, and nothing else reads them.',
-    applies: ({ path }, _, { policy }) => policy.runtimeRecords.some((records) => records.test(path)),
+    why: 'Every Java process writes its counters there, and removes those of dead ones. Whoever else looks counts.',
+    applies: (access, _, { policy, listers }) =>
+      policy.runtimeRecords.some((records) => records.test(access.path)) && listers.isStartOfJava(access),
   },
 ];
 

@@ -134,6 +134,14 @@ const WRONG_HITS: readonly Case[] = [
     edit: adds('src/x.log'),
   },
   {
+    title: 'cp -r of a folder in which Python left compiled modules',
+    files: C,
+    flags: ['--input', 'src/*.js', '--output', 'dist'],
+    command: COPY,
+    edit: adds('src/__pycache__/x.cpython-311.pyc'),
+    named: 'src/__pycache__',
+  },
+  {
     title: 'cp -r, and an empty folder',
     files: C,
     flags: ['--input', 'src/**', '--output', 'dist'],
@@ -552,6 +560,16 @@ const HITS: readonly Case[] = [
     command: ['python3', 'm.py'],
     edit: (workspace) => {
       for (const path of ['README.md', 'build.log', '.m.py.swp']) shop.write(path, '', 0o644, workspace);
+    },
+  },
+  {
+    title: 'a script of Node: the caches of Python’s tools',
+    files: { 'm.js': 'require("fs").readdirSync(".").filter((name) => name.endsWith(".js"))\n' },
+    flags: ['--tool', 'node'],
+    command: ['node', 'm.js'],
+    edit: (workspace) => {
+      for (const name of ['__pycache__', '.mypy_cache', '.ruff_cache'])
+        mkdirSync(join(workspace, name), { recursive: true });
     },
   },
   {

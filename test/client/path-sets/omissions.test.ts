@@ -1,6 +1,7 @@
 // The table of accesses that are no facts, entry by entry: the change that can't matter is a hit, the change that matters
-// is a miss. The entry "records of Java" can't prove that: docs/MACHINES.md lists it.
-import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
+// is a miss.
+import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { OMISSIONS } from '../../../hermeticity/verdict/omissions.ts';
@@ -10,13 +11,20 @@ const MODULES = join(import.meta.dirname, '../../../node_modules');
 const PATH = `${join(MODULES, '.bin')}:${process.env.PATH}`;
 const RESULTS = 'node_modules/.vite/vitest/results.json';
 
+/** The records of a user that does not exist: no virtual machine looks here. */
+const OTHER_RECORDS = `/tmp/hsperfdata_assay-${process.pid}`;
+
 let shop: Workshop;
+const records: string[] = [];
 
 beforeEach(() => {
   shop = new Workshop();
 });
 
-afterEach(() => shop.remove());
+afterEach(() => {
+  shop.remove();
+  for (const path of [...records.splice(0), OTHER_RECORDS]) rmSync(path, { recursive: true, force: true });
+});
 
 interface Entry {
   readonly files: Readonly<Record<string, string>>;
@@ -117,11 +125,24 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
     harmless: () => write(RESULTS),
     harmful: () => write('setup.json'),
   },
+  'records of Java': {
+    files: {},
+    flags: ['--output', 'o'],
+    command: sh(`java --version >o; ls ${OTHER_RECORDS} >>o; true`),
+    harmless: () => writeRecord(`/tmp/hsperfdata_${userInfo().username}`),
+    harmful: () => writeRecord(OTHER_RECORDS),
+  },
 };
 
+/** As another virtual machine does. */
+function writeRecord(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  records.push(join(folder, String(process.pid)));
+  writeFileSync(join(folder, String(process.pid)), '');
+}
+
 test('each entry has its cases', () => {
-  const entries = OMISSIONS.filter(({ reason }) => reason !== 'start-up');
-  expect(Object.keys(ENTRIES).sort()).toEqual(entries.map(({ name }) => name).sort());
+  expect(Object.keys(ENTRIES).sort()).toEqual(OMISSIONS.map(({ name }) => name).sort());
 });
 
 function run({ flags, command }: Pick<Entry, 'flags' | 'command'>): Promise<RanWithSummary> {

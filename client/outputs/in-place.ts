@@ -18,6 +18,7 @@ import { allSettled, isSettled } from '../files/settled.ts';
 import { lstatIn } from '../files/stat-recorder.ts';
 import { isAbsent, rowOf, type StatRow } from '../files/stat-table.ts';
 import { RUN } from '../limits.ts';
+import type { MachineProperty } from '../path-sets/machine.ts';
 import type { SystemFileMemo } from '../path-sets/system-file-memo.ts';
 import type { Hit } from '../run/hit.ts';
 import type { IdentifiedAction } from '../run/key.ts';
@@ -43,6 +44,7 @@ export interface InPlaceCheck {
   readonly outputs: ReadonlyMap<string, StatRow>;
   /** The stats of the result's observed paths. */
   readonly rows: ReadonlyMap<string, StatRow>;
+  readonly properties: readonly MachineProperty[];
 }
 
 export class InPlaceChecks {
@@ -59,7 +61,7 @@ export class InPlaceChecks {
    */
   record(
     { key, request }: IdentifiedAction,
-    { log, exitCode, commandMs, status, receipt, address, result, outputs, observedPaths }: Hit,
+    { log, exitCode, commandMs, status, receipt, address, result, outputs, setCheck }: Hit,
     checkedAt: number,
     systemFiles?: SystemFileMemo,
   ): void {
@@ -71,14 +73,14 @@ export class InPlaceChecks {
       made.set(path, rowOf(stats));
     }
     const rows = new Map<string, StatRow>();
-    const paths = observedPaths();
-    if (!paths) return;
+    const check = setCheck();
+    if (!check) return;
     const workspace = absPath(request.workspace);
     const rowAt = (path: AbsPath): StatRow => {
       const read = () => rowOf(lstatIn(request.workspace, path));
       return systemFiles && !isAtOrBelow(path, workspace) ? systemFiles.row(path, read) : read();
     };
-    for (const observed of paths) {
+    for (const observed of check.paths) {
       if (!isPlain(observed)) return;
       const path = pathToCheck(observed, rowAt);
       const row = rowAt(path);
@@ -97,6 +99,7 @@ export class InPlaceChecks {
       result,
       outputs: made,
       rows,
+      properties: check.properties,
     });
   }
 }

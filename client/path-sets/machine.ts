@@ -10,10 +10,13 @@ import { digestOf } from '../../core/digest.ts';
 import { userName, userOfProcess } from '../../hermeticity/system/password-file.ts';
 import { LIMIT } from '../../hermeticity/verdict/questions.ts';
 import { addressFamilies, interfaceLines } from './addresses.ts';
-import { kernelFileState } from './kernel-files.ts';
+import { kernelFileState, UNKNOWN } from './kernel-files.ts';
 import { groupIds, limitOf, niceness, schedulingClass, userIds } from './process-state.ts';
 
 type Read = () => readonly string[];
+
+/** A property and its state. */
+export type MachineProperty = readonly [property: string, state: string];
 
 /** The MAC address of a network interface is the property "mac:" and the name of the interface. */
 const MAC = 'mac:';
@@ -57,7 +60,7 @@ export class Machine {
     }
   }
 
-  /** "value HASH". "unknown" for a property that this version of Assay or this machine does not know. */
+  /** "value HASH". UNKNOWN for a property that this version of Assay or this machine does not know. */
   state(property: string): string {
     const state = this.#states.get(property) ?? this.#read(property);
     this.#states.set(property, state);
@@ -67,7 +70,7 @@ export class Machine {
   #read(property: string): string {
     if (property.startsWith('/')) return kernelFileState(property);
     const values = this.values(property);
-    return values.length === 0 ? 'unknown' : `value ${digestOf(Buffer.from(values.join('\n'))).hash}`;
+    return values.length === 0 ? UNKNOWN : `value ${digestOf(Buffer.from(values.join('\n'))).hash}`;
   }
 }
 
@@ -84,6 +87,11 @@ export function macProperties(): string[] {
 /** Whether a property stays as it is while the up-to-date states hold (up-to-date/invalidators.ts). */
 export function isSteady(property: string): boolean {
   return STEADY.has(property) || property.startsWith(LIMIT);
+}
+
+/** Whether a Machine that knows no source trees finds this state again as long as it holds. */
+export function isComparable(property: string, state: string): boolean {
+  return property !== 'sources' && state !== '' && state !== UNKNOWN;
 }
 
 const STEADY: ReadonlySet<string> = new Set(

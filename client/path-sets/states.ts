@@ -28,7 +28,7 @@ import { compiledState } from '../lenses/compiled-module.ts';
 import { mayBePlaced, placedState } from '../lenses/placed-text.ts';
 import { type Listing, Listings } from './listings.ts';
 import { LOADER_CACHE_FILE, type LoaderCache, loaderCache } from './loader-cache.ts';
-import { isSteady, Machine } from './machine.ts';
+import { isComparable, isSteady, Machine, type MachineProperty } from './machine.ts';
 import { folderOfPattern, isPattern, matches, nameOfPattern, rootOfPattern } from './name-patterns.ts';
 import { PrivatePaths } from './private-paths.ts';
 import { type ActionPaths, isAbove, type RootedPath, Roots } from './roots.ts';
@@ -36,6 +36,13 @@ import type { SystemFileMemo } from './system-file-memo.ts';
 
 export const ABSENT = 'absent';
 const UNREADABLE = 'unreadable';
+
+/** What shows that a path set still holds, on the same machine, boot and user. */
+export interface SetCheck {
+  /** Their stats count. For a pattern, its folders: their times change with their names. */
+  readonly paths: readonly AbsPath[];
+  readonly properties: readonly MachineProperty[];
+}
 
 export class States {
   readonly roots: Roots;
@@ -153,12 +160,14 @@ export class States {
   }
 
   /**
-   * The absolute paths on this machine whose stats show that the set still holds, on the same machine, boot
-   * and user. For a pattern, its folders: their times change with their names. Undefined if a fact of the set
-   * may change without any stat showing it.
+   * `stateOf`: what was compared for this set. Undefined if a fact may change without any stat or property of
+   * the machine showing it.
    */
-  pathsOf(set: PathSet): AbsPath[] | undefined {
-    if (set.some(({ root, path }) => root === MACHINE && !isSteady(path))) return undefined;
+  checkOf(set: PathSet, stateOf: (seen: ObservedPath) => string): SetCheck | undefined {
+    const properties = set
+      .filter(({ root, path }) => root === MACHINE && !isSteady(path))
+      .map((seen) => [seen.path, stateOf(seen)] as const);
+    if (!properties.every(([property, state]) => isComparable(property, state))) return undefined;
     const paths = set.flatMap(({ root, path }) => {
       if (root === MACHINE) return [];
       if (root === LOADER_CACHE) return LOADER_CACHE_FILE;
@@ -166,7 +175,7 @@ export class States {
         ? this.#pathsAt({ root: rootOfPattern(root), path: folderOfPattern(path) })
         : this.#pathsAt({ root, path });
     });
-    return [...new Set(paths)];
+    return { paths: [...new Set(paths)], properties };
   }
 
   #pathsAt(rooted: RootedPath): AbsPath[] {

@@ -2,8 +2,8 @@
 import type { Hash } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
 import type { PathSet } from '../../core/path-set.ts';
-import type { AbsPath } from '../../hermeticity/system/absolute-path.ts';
 import type { Output } from '../outputs/outputs.ts';
+import type { SetCheck } from '../path-sets/states.ts';
 import type { Log } from './log.ts';
 import type { HitReceipt } from './receipt.ts';
 
@@ -27,8 +27,8 @@ export interface Hit {
   /** The path set that led to the result, if any. */
   readonly set?: PathSet | undefined;
   /**
-   * The paths of the path set that led to the result; their states match. Undefined if stats do not show that
-   * the set still holds.
+   * What shows that the path set that led to the result still holds; it holds now. Undefined if nothing but a
+   * full lookup shows that.
    */
-  observedPaths(): readonly AbsPath[] | undefined;
+  setCheck(): SetCheck | undefined;
 }

@@ -130,13 +130,13 @@ export async function resultAt(
   const found = store && (await storedHit(address, request, store, { report }));
   if (!found) return undefined;
   const { made: _, ...stored } = found;
-  return { ...stored, ...REMEMBERED, address, observedPaths: () => [] };
+  return { ...stored, ...REMEMBERED, address, setCheck: () => ({ paths: [], properties: [] }) };
 }
 
 const REMEMBERED = { outcome: 'hit-local', reason: 'remembered, and found in the local store' } as const;
 const LOCAL = { outcome: 'hit-local', reason: 'found in the local store' } as const;
 
-type StoredHit = Omit<Hit, 'outcome' | 'reason' | 'address' | 'observedPaths' | 'receipt'> & {
+type StoredHit = Omit<Hit, 'outcome' | 'reason' | 'address' | 'setCheck' | 'receipt'> & {
   /** What the result tells of its run. */
   readonly made: Receipt;
 };
@@ -163,14 +163,15 @@ async function findHit(
       if (!hit) continue;
       const { made, ...stored } = hit;
       const { key, set = [] } = candidate;
-      const facts = countFacts(set, (seen) => compared.get(seen) ?? '');
+      const comparedState = (seen: ObservedPath) => compared.get(seen) ?? '';
+      const facts = countFacts(set, comparedState);
       const receipt: HitReceipt = { ...made, status: hit.status, facts, compared: 'contents' };
       return {
         ...stored,
         address: key.hash,
         receipt,
         set: candidate.set,
-        observedPaths: () => states.pathsOf(set),
+        setCheck: () => states.checkOf(set, comparedState),
       };
     }
   } catch (error) {

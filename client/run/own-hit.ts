@@ -1,6 +1,7 @@
 // The result of a command that has just run, as a later lookup would find it.
 // The end of a graph run checks with it which steps are in place (graph/made-steps.ts).
 import { digestOf } from '../../core/digest.ts';
+import type { ObservedPath } from '../../core/path-set.ts';
 import { countFacts } from '../path-sets/fact-counts.ts';
 import type { Candidate } from '../path-sets/path-sets.ts';
 import { States } from '../path-sets/states.ts';
@@ -17,7 +18,8 @@ export function ownHit(
   { key, set }: Candidate,
   { cache }: RunContext,
 ): Hit {
-  const facts = countFacts(set ?? [], ({ state }) => state);
+  const stateOf = ({ state }: ObservedPath) => state;
+  const facts = countFacts(set ?? [], stateOf);
   return {
     outcome: 'hit-local',
     reason: 'made by this run',
@@ -30,6 +32,6 @@ export function ownHit(
     status,
     receipt: { ...made, status, facts, compared: 'contents' },
     set,
-    observedPaths: () => new States(action, cache.digests, cache.systemFiles).pathsOf(set ?? []),
+    setCheck: () => new States(action, cache.digests, cache.systemFiles).checkOf(set ?? [], stateOf),
   };
 }

@@ -6,9 +6,9 @@
 // without a scan and a key (docs/decisions/0160). docs/decisions/0111 has the measurements.
 //
 //   G1  A step is up to date only if all of these are unchanged: the invalidators, its definition, its
-//       variables, its tools, its input rows and its output rows.
+//       variables, its tools, its input rows, its properties of the machine and its output rows.
 //   G2  The state file holds only settled stats (files/settled.ts).
-//   G3  After a command has run, no earlier check of a row or a tool counts: each is checked again.
+//   G3  After a command has run, no earlier check of a row, a tool or a property counts: each is checked again.
 //   G4  A step that was executed, or whose definition changed, is not carried over into the next file. An
 //       executed step is recorded anew if it is in place after the last command (graph/made-steps.ts).
 //   G5  The file has one row for each path. A step that saw another row for that path is left out.
@@ -17,6 +17,8 @@
 //   G7  A file that is missing, torn, of another graph, or written under other invalidators gives no state.
 //   G8  A step is recorded only after its outputs were compared with the result, by digest.
 //   G9  A step with a stray link, a declared PATH or a variable that looks secret is not recorded.
+//   G10 A property is recorded with the state for which the result was found, and compared by reading it again. A
+//       property that this process can't read again by its name keeps its step from being recorded.
 //
 // A step between two runs:
 //
@@ -37,6 +39,7 @@ import { isSettled } from '../files/settled.ts';
 import { lstatIn } from '../files/stat-recorder.ts';
 import { rowAt, rowMatches, rowOf, type StatRow, type StatTable, sameRow } from '../files/stat-table.ts';
 import type { StepTable } from '../graph/graph.ts';
+import { Machine } from '../path-sets/machine.ts';
 import type { Log } from '../run/log.ts';
 import { isUnchanged } from '../tools/tool-stamp.ts';
 import { type PathStats, withAbsentPaths } from './absent-paths.ts';
@@ -69,6 +72,7 @@ export class GraphState {
   /** Before the first lstat. */
   readonly #openedAt = Date.now();
   readonly #tools = new Map<number, boolean>();
+  #machine: Machine;
   #absent: ReadonlyMap<string, readonly string[]> | undefined;
 
   private constructor(table: StatTable, written: WrittenGraph) {
@@ -76,6 +80,7 @@ export class GraphState {
     this.#table = table;
     this.#written = written;
     this.#checks = new Uint8Array(table.names.length);
+    this.#machine = new Machine(written.root);
   }
 
   static open(storeFolder: string, graph: GraphName, caller: Variables): GraphState | undefined {
@@ -103,7 +108,8 @@ export class GraphState {
     const same =
       written.variables === variables() &&
       written.tools.every((tool) => this.#isSameTool(tool)) &&
-      this.#allSame(written.rows);
+      this.#allSame(written.rows) &&
+      written.properties.every(([property, state]) => this.#machine.state(property) === state);
     return same ? written : undefined;
   }
 
@@ -145,6 +151,7 @@ export class GraphState {
     this.#checks.fill(CHECK.unknown);
     this.#confirmed.clear();
     this.#tools.clear();
+    this.#machine = new Machine(this.#root);
   }
 
   #stepOf(id: string): WrittenStep | undefined {

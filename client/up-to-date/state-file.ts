@@ -15,7 +15,7 @@ import { invalidatorsOf } from './invalidators.ts';
 import { packRows, type RowRanges } from './row-ranges.ts';
 import type { StepState } from './step-state.ts';
 
-const MAGIC = 'assay-graph-11';
+const MAGIC = 'assay-graph-12';
 
 /** Every folder of an output counts as listed: a file that was added to it is not an output. */
 const NO_FOLDERS: ReadonlySet<string> = new Set();

@@ -9,6 +9,7 @@ import { looksSecret, type Variables } from '../action/environment.ts';
 import { toolPathOf } from '../action/program-folders.ts';
 import { allSettled } from '../files/settled.ts';
 import { rowOf, type StatRow } from '../files/stat-table.ts';
+import type { MachineProperty } from '../path-sets/machine.ts';
 import type { Cache } from '../run/caches.ts';
 import type { KeyedAction } from '../run/key.ts';
 import type { Log } from '../run/log.ts';
@@ -39,6 +40,8 @@ export interface StepState {
   readonly tools: readonly ToolStamp[];
   /** The paths that the result depends on. */
   readonly inputs: PathStats;
+  /** Those that may change while the invalidators stay. */
+  readonly properties: readonly MachineProperty[];
   readonly outputs: ReadonlyMap<string, StatRow>;
 }
 
@@ -63,7 +66,7 @@ export function stepStateOf(
   if (inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return undefined;
   const found = cache.inPlace.of(action);
   if (!found) return undefined;
-  const { outputs, address, result, hit } = found;
+  const { outputs, address, result, hit, properties } = found;
   const rows = new Map([...inputs.statRows(), ...found.rows]);
   const traversed = new Set([...inputs.existenceOnly()].filter((name) => !found.rows.has(name)));
   for (const path of causes) recordPath(path, request.workspace, rows);
@@ -84,6 +87,7 @@ export function stepStateOf(
     receipt: hit.receipt ? JSON.stringify(hit.receipt) : '',
     tools: toolStamps(tools, action, toolPathOf(request, caller)),
     inputs: { rows, traversed },
+    properties,
     outputs,
   };
 }

@@ -1,4 +1,4 @@
-// The recorded state of a single run, a graph of one step. G1 to G9 are the invariants at the top of
+// The recorded state of a single run, a graph of one step. G1 to G10 are the invariants at the top of
 // client/up-to-date/graph-state.ts.
 import {
   chmodSync,
@@ -14,10 +14,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Workshop } from '../../rig/assay.ts';
+import { type Summary, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
 import { describeTree } from '../../rig/tree.ts';
 import { settled } from '../../rig/waiting.ts';
+import { Machine } from '../path-sets/machine.ts';
 
 let shop: Workshop;
 
@@ -231,5 +232,31 @@ describe('an action is not recorded', () => {
     await settled(path('out'));
     expect((await made()).summary).toMatchObject({ outcome: 'hit-local', outputsWritten: 0 });
     expect(recorded()).toEqual([]);
+  });
+});
+
+describe('properties of the machine that a result depends on (G10)', () => {
+  const MEMINFO = '/proc/meminfo';
+  const READ = ['--output', 'out', '--', 'sh', '-c', `grep -c Total ${MEMINFO} /proc/cpuinfo > out`];
+
+  /** This machine with other numbers in /proc/meminfo. */
+  function otherwise(line: RegExp, now: string): Machine {
+    const file = shop.write(`../${now}`, readFileSync(MEMINFO, 'latin1').replace(line, now));
+    return new Machine({ [MEMINFO]: file });
+  }
+
+  const on = async (machine: Machine): Promise<Summary> => (await machine.run(shop, READ)).summary;
+  const HERE = new Machine({});
+
+  test('are compared without the store', async () => {
+    expect(await on(HERE)).toMatchObject({ outcome: 'miss', published: true });
+    await settled(path('out'));
+    expect(await on(HERE)).toMatchObject({ outcome: 'hit-local', reason: 'found in the local store' });
+    expect(await on(HERE)).toMatchObject({ outcome: 'hit-local', reason: 'found in place' });
+    const busy = otherwise(/^MemFree:.*/m, 'MemFree: 1 kB');
+    expect(await on(busy)).toMatchObject({ outcome: 'hit-local', reason: 'found in place' });
+    const larger = otherwise(/^MemTotal:.*/m, 'MemTotal: 9999999 kB');
+    expect(await on(larger)).toMatchObject({ outcome: 'miss' });
+    expect(await on(HERE)).toMatchObject({ outcome: 'hit-local' });
   });
 });

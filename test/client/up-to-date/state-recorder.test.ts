@@ -65,7 +65,7 @@ async function isRecorded(meanwhile: () => void): Promise<boolean> {
     exitCode: 0,
     commandMs: 1,
     status: 'declared',
-    observedPaths: () => [observed],
+    setCheck: () => ({ paths: [observed], properties: [] }),
   };
   cache.inPlace.record(action, hit, beganAt);
   recorder.record(step, action, cache, beganAt);

@@ -12,14 +12,17 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { VERSION } from '../../core/version.ts';
+import { nativeTracer } from '../hermeticity/rig.ts';
 import { runProcess } from '../rig/assay.ts';
 
 const LAUNCHER = join(import.meta.dirname, '../../bin/assay');
 const ENVIRONMENT = { PATH: '/usr/bin:/bin' };
 
 let folder = '';
+/* Else the first call of the launcher compiles it, and says so. */
+beforeAll(() => void nativeTracer());
 beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'assay launcher ')));
 });

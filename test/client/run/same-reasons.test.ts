@@ -98,7 +98,7 @@ class Project {
     'a variable': (count) => this.#variables.set('LEVEL', `${count}`),
     'a new variable': (count) => this.#variables.set(`VARIABLE_${count}`, `${count}`),
     'a command': (count) => {
-      this.#command = `: ${count}; cat ../shared/fact.txt src/a.txt > "$OUT"`;
+      this.#command = `: ${count} && cat ../shared/fact.txt src/a.txt > "$OUT"`;
     },
     'a tool': (count) => {
       const tool = this.#random.pick(['wc', 'tr', 'sort', 'head', 'tail']);

@@ -72,7 +72,8 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace, samp
   /** If all steps were up to date, opens the caches only to upload what earlier runs left. */
   const finishUploads = async (began: number, emit: Emit, isInterrupted: boolean): Promise<UploadOutcome> => {
     const isNeeded =
-      runner !== undefined || (cacheOptions.remoteUrl && maySend(store, cacheOptions.remoteUrl));
+      runner !== undefined ||
+      (cacheOptions.remoteUrl && maySend(store, cacheOptions.remoteUrl, cacheOptions.token));
     if (!isNeeded) return { unshared: 0, diverged: false };
     const opened = await context.stepRunner();
     const { promise, resolve } = Promise.withResolvers<void>();

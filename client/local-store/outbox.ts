@@ -1,6 +1,6 @@
 // The outbox: the results of the local store that a remote does not have yet, one note file for each.
 // A run writes the note before the upload begins and removes it after the upload, so a killed run leaves its
-// notes.
+// notes. Each sender has an outbox of its own (outbox-sender.ts).
 //
 // A noted result is not evicted for REMOTE.unsharedMs: every process that may evict renews its lease first. A
 // note that cannot be written or read means that this result is not shared; nothing else fails.
@@ -20,6 +20,7 @@ import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import type { Store } from '../../store/store.ts';
 import { REMOTE } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from './client-folder.ts';
+import { clientSender } from './outbox-sender.ts';
 import { readPrivate } from './private-file.ts';
 
 export interface UnsharedResult {
@@ -43,8 +44,14 @@ interface BoundedStore extends Pick<Store, 'results' | 'blobs'> {
 export class Outbox {
   readonly #folder: string;
 
-  constructor(storeFolder: string, remote: URL) {
-    this.#folder = join(outboxFolder(storeFolder), digestOf(Buffer.from(remote.href)).hash.slice(0, 32));
+  constructor(storeFolder: string, remote: URL, token: string | undefined) {
+    const owner = remote.href + clientSender(token);
+    this.#folder = join(outboxFolder(storeFolder), digestOf(Buffer.from(owner)).hash.slice(0, 32));
+  }
+
+  /** A cheap check that opens no store. */
+  get exists(): boolean {
+    return existsSync(this.#folder);
   }
 
   add(unshared: UnsharedResult): void {
@@ -96,8 +103,9 @@ export class Outbox {
  * Whether a run whose actions are all up to date may have something to send: what lies in an outbox, or what was made
  * here before this remote was named (made-here.ts). A cheap check that opens no store.
  */
-export function maySend(storeFolder: string, remote: URL): boolean {
-  return hasOutbox(storeFolder) || (!isCiJob() && isNewRemote(storeFolder, remote));
+export function maySend(storeFolder: string, remote: URL, token: string | undefined): boolean {
+  const isOwed = hasOutbox(storeFolder) && new Outbox(storeFolder, remote, token).exists;
+  return isOwed || (!isCiJob() && isNewRemote(storeFolder, remote));
 }
 
 export function madeHereFile(storeFolder: string): string {

@@ -31,10 +31,10 @@ export async function push(options: CacheOptions, wanted?: (made: MadeResult) =>
   const cache = openCache(options);
   try {
     const uploads = await cache.openUploads();
-    const { storeFolder, remoteUrl } = options;
+    const { storeFolder, remoteUrl, token } = options;
     const store = wanted && (await cache.openStore());
     if (wanted && store && remoteUrl)
-      await new MadeHere(storeFolder).offer(store, new Outbox(storeFolder, remoteUrl), wanted);
+      await new MadeHere(storeFolder).offer(store, new Outbox(storeFolder, remoteUrl, token), wanted);
     const earlier = uploads?.addEarlier(options.report) ?? 0;
     const left = await uploads?.finish(undefined, sayingHow(options));
     const unshared = left?.results ?? 0;

@@ -16,7 +16,7 @@ import { REMOTE } from '../limits.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
 import { MadeHere } from '../local-store/made-here.ts';
 import { openUsableStore } from '../local-store/open.ts';
-import { hasOutbox, isCiJob, isNewRemote, Outbox } from '../local-store/outbox.ts';
+import { isCiJob, isNewRemote, Outbox } from '../local-store/outbox.ts';
 import { InPlaceChecks } from '../outputs/in-place.ts';
 import type { SystemFileMemo } from '../path-sets/system-file-memo.ts';
 import type { Remote } from '../remote/remote.ts';
@@ -141,18 +141,17 @@ export function openCache(options: CacheOptions): Cache {
       return snapshots;
     },
     async finishUploads(began, waiting) {
-      const { remoteUrl, storeFolder, now, report } = options;
+      const { remoteUrl, storeFolder, token, now, report } = options;
       if (!remoteUrl) return NOTHING_SENT;
+      const outbox = new Outbox(storeFolder, remoteUrl, token);
       for (const key of waiting.hits ?? []) hits.add(key);
       const isFirst = hits.size > 0 && !isCiJob() && isNewRemote(options.storeFolder, remoteUrl);
       const isNeeded =
         isFirst ||
         uploads !== undefined ||
-        (hasOutbox(storeFolder) &&
-          (remote !== undefined || !new Outbox(storeFolder, remoteUrl).wasTriedRecently(now())));
+        (outbox.exists && (remote !== undefined || !outbox.wasTriedRecently(now())));
       const opened = isNeeded ? await openUploads() : undefined;
       if (!opened) return NOTHING_SENT;
-      const outbox = new Outbox(storeFolder, remoteUrl);
       const along = isFirst ? await offerHits(await openStore(), outbox, madeHere, hits) : [];
       if (isFirst) madeHere.noteSent(remoteUrl);
       opened.addEarlier(report);
@@ -191,14 +190,14 @@ async function offerHits(
 }
 
 async function openUploadsTo(
-  { storeFolder, remoteUrl, now }: CacheOptions,
+  { storeFolder, remoteUrl, token, now }: CacheOptions,
   openStore: Cache['openStore'],
   openRemote: Cache['openRemote'],
 ): Promise<Uploads | undefined> {
   const [store, remote] = await Promise.all([openStore(), openRemote()]);
   if (!store || !remote || !remoteUrl) return undefined;
   const { Uploads } = await import('./uploads.ts');
-  return new Uploads({ outbox: new Outbox(storeFolder, remoteUrl), store, remote, now });
+  return new Uploads({ outbox: new Outbox(storeFolder, remoteUrl, token), store, remote, now });
 }
 
 async function openRemoteIfNamed({ remoteUrl, token, now }: CacheOptions): Promise<Remote | undefined> {

@@ -4,6 +4,7 @@
 import type { RunRequest } from '../action/request.ts';
 import { historyOf, stepOf } from '../history/history.ts';
 import { maySend } from '../local-store/outbox.ts';
+import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import type { ReportTarget } from '../report/send.ts';
 import type { Cache } from '../run/caches.ts';
@@ -35,7 +36,8 @@ export async function runUnlessUpToDate(request: RunRequest, options: RunOptions
   const hit = options.force ? undefined : lookup(request, options);
   if (!hit || options.sample?.includes(hit.key)) return runWithCaches(request, remoteUrl, options);
   const summary = finish(hit, request, options, began);
-  if (remoteUrl && maySend(options.storeFolder, remoteUrl)) await share(request, remoteUrl, options, hit.key);
+  if (remoteUrl && maySend(options.storeFolder, remoteUrl, remoteToken()))
+    await share(request, remoteUrl, options, hit.key);
   return summary;
 }
 

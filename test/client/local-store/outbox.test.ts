@@ -22,7 +22,7 @@ async function fullStore(results: readonly string[], unshared: readonly string[]
   let time = 5_000_000;
   const clock = { name: 'boot', now: () => time };
   const store = await open({ directory, leaseMs: LEASE, maxSize: { bytes: 16 * MIB }, clock });
-  const outbox = new Outbox(directory, new URL('http://cache.test/'));
+  const outbox = new Outbox(directory, new URL('http://cache.test/'), undefined);
   const described = await putOne(store, contentOf('action', 1000));
   for (const name of results) {
     const digest = await putOne(store, contentOf(name, MIB));

@@ -20,7 +20,7 @@ let outbox: Outbox;
 beforeEach(async () => {
   shop = new Workshop();
   store = await openDiskStore({ directory: shop.store });
-  outbox = new Outbox(shop.store, URL_);
+  outbox = new Outbox(shop.store, URL_, undefined);
 });
 
 afterEach(async () => {

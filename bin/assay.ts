@@ -66,14 +66,6 @@ const TRUNK: CommandTable = {
     summary: 'inside a step: save its checkpoint folders now',
     load: async () => (await import('../client/commands/checkpoint.ts')).checkpointCommand,
   },
-  divergences: {
-    summary: 'list keys that have two different results, and where those differ',
-    load: async () => (await import('../client/commands/incident/divergences.ts')).divergencesCommand,
-  },
-  forget: {
-    summary: 'remove results by key, namespace, writer or time, after an incident',
-    load: async () => (await import('../client/commands/incident/forget.ts')).forgetCommand,
-  },
   gc: {
     summary: 'shrink a store: evict the least recently used content',
     load: async () => (await import('../client/commands/gc.ts')).gcCommand,

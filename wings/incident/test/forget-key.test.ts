@@ -7,8 +7,8 @@ import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult, emptyResult } from '../../../core/result.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import type { ForgetReport } from '../../../store/review/forget.ts';
-import { DEFAULT_FORM, FORMS, type Summary, Workshop } from '../../rig/assay.ts';
-import { ServerProcess } from '../../rig/server.ts';
+import { DEFAULT_FORM, FORMS, type Summary, Workshop } from '../../../test/rig/assay.ts';
+import { ServerProcess } from '../../../test/rig/server.ts';
 
 /** Reads an undeclared file, and makes other bytes each time: the first ones are the bad ones. */
 const COMMAND = ['--', 'sh', '-c', 'cat in conf >out; date +%s%N >>out'];

@@ -9,13 +9,13 @@ import { type Namespace, parseNamespace, protocolNamespace } from '../../../core
 import { STORE } from '../../../store/limits.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import type { ForgetReport } from '../../../store/review/forget.ts';
-import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
-import { GrpcClient } from '../../rig/grpc.ts';
-import { ServerProcess } from '../../rig/server.ts';
-import { soak } from '../../rig/soak.ts';
-import { ReapiClient } from '../../server/protocols/reapi/rig.ts';
-import { ask } from '../../server/rig.ts';
-import { contentOf, outputFile, putOne, resultWith } from '../../store/content.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../../test/rig/assay.ts';
+import { GrpcClient } from '../../../test/rig/grpc.ts';
+import { ServerProcess } from '../../../test/rig/server.ts';
+import { soak } from '../../../test/rig/soak.ts';
+import { ReapiClient } from '../../../test/server/protocols/reapi/rig.ts';
+import { ask } from '../../../test/server/rig.ts';
+import { contentOf, outputFile, putOne, resultWith } from '../../../test/store/content.ts';
 
 const HOUR = 3_600_000;
 const DEFAULT = parseNamespace('');

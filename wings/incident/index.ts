@@ -1,0 +1,15 @@
+// The wing incident: `assay forget` and `assay divergences`, for after something bad was cached.
+import type { Wing } from '../../core/cli/wing.ts';
+
+export const wing: Wing = {
+  commands: {
+    divergences: {
+      summary: 'list keys that have two different results, and where those differ',
+      load: async () => (await import('../../client/commands/incident/divergences.ts')).divergencesCommand,
+    },
+    forget: {
+      summary: 'remove results by key, namespace, writer or time, after an incident',
+      load: async () => (await import('../../client/commands/incident/forget.ts')).forgetCommand,
+    },
+  },
+};

@@ -92,7 +92,6 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'audit  library',
     'config/init',
     'commands',
-    'commands/incident',
     'commands/report',
   ],
   bin: ['wings.ts', 'assay.ts'],

@@ -5,11 +5,11 @@ export const wing: Wing = {
   commands: {
     divergences: {
       summary: 'list keys that have two different results, and where those differ',
-      load: async () => (await import('../../client/commands/incident/divergences.ts')).divergencesCommand,
+      load: async () => (await import('./divergences.ts')).divergencesCommand,
     },
     forget: {
       summary: 'remove results by key, namespace, writer or time, after an incident',
-      load: async () => (await import('../../client/commands/incident/forget.ts')).forgetCommand,
+      load: async () => (await import('./forget.ts')).forgetCommand,
     },
   },
 };

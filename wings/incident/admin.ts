@@ -1,12 +1,12 @@
 // Asks an Assay server for what a person needs after an incident: forget and divergences.
 // Nothing is a miss here: every fault is an error that a person sees.
 import type { Dispatcher } from 'undici';
+import { authorization } from '../../client/remote/authorization.ts';
+import { parseRemoteUrl, serverAddress } from '../../client/remote/url.ts';
 import { AssayError, ERRORS, type ErrorCode, messageOf } from '../../core/errors.ts';
 import type { ListedDivergence } from '../../store/review/divergences.ts';
 import type { ForgetProgress, ForgetReport } from '../../store/review/forget.ts';
 import { type Selection, selectionTexts } from '../../store/review/selection.ts';
-import { authorization } from './authorization.ts';
-import { parseRemoteUrl, serverAddress } from './url.ts';
 
 export interface RemoteForget {
   readonly selection: Selection;

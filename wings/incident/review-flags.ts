@@ -1,13 +1,14 @@
 // What `assay forget` and `assay divergences` share: their flags, and the review of a store on this machine.
-import type { FlagTable, ParsedFlags } from '../../../core/cli/command.ts';
-import { AssayError } from '../../../core/errors.ts';
-import { refuseIfNoStore } from '../../../store/disk/fs/layout.ts';
-import type { Review, Store } from '../../../store/store.ts';
-import { storeFolder } from '../../local-store/store-folder.ts';
-import { RemoteAdmin } from '../../remote/admin.ts';
-import { remoteToken } from '../../remote/token.ts';
-import { STORE_FLAGS } from '../store-flags.ts';
-import { withStore } from '../with-store.ts';
+
+import { STORE_FLAGS } from '../../client/commands/store-flags.ts';
+import { withStore } from '../../client/commands/with-store.ts';
+import { storeFolder } from '../../client/local-store/store-folder.ts';
+import { remoteToken } from '../../client/remote/token.ts';
+import type { FlagTable, ParsedFlags } from '../../core/cli/command.ts';
+import { AssayError } from '../../core/errors.ts';
+import { refuseIfNoStore } from '../../store/disk/fs/layout.ts';
+import type { Review, Store } from '../../store/store.ts';
+import { RemoteAdmin } from './admin.ts';
 
 export const REVIEW_FLAGS = {
   ...STORE_FLAGS,

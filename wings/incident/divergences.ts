@@ -1,15 +1,12 @@
 // `assay divergences`: keys with two results, who wrote them, and the first byte in which they differ.
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../../core/cli/command.ts';
-import { isAtOrBelow, parseNamespace } from '../../../core/namespace.ts';
-import { visibleLines } from '../../../core/text/visible.ts';
-import {
-  type ListedDivergence,
-  type ListedWriter,
-  listDivergences,
-} from '../../../store/review/divergences.ts';
-import { differenceText } from '../../check-hits/difference-text.ts';
-import { counted } from '../../graph/view/words.ts';
-import { SyncStream } from '../../terminal/sync-stream.ts';
+
+import { differenceText } from '../../client/check-hits/difference-text.ts';
+import { counted } from '../../client/graph/view/words.ts';
+import { SyncStream } from '../../client/terminal/sync-stream.ts';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
+import { isAtOrBelow, parseNamespace } from '../../core/namespace.ts';
+import { visibleLines } from '../../core/text/visible.ts';
+import { type ListedDivergence, type ListedWriter, listDivergences } from '../../store/review/divergences.ts';
 import { REVIEW_ENVIRONMENT, REVIEW_FLAGS, remoteOf, reviewLocally } from './review-flags.ts';
 
 const flags = REVIEW_FLAGS satisfies FlagTable;

@@ -1,27 +1,27 @@
 // `assay forget`: removes results by key, namespace, writer and time. Without --yes it only counts them.
 import { statSync } from 'node:fs';
+import { counted } from '../../client/graph/view/words.ts';
+import { FORGET } from '../../client/limits.ts';
+import { SyncStream } from '../../client/terminal/sync-stream.ts';
+import { removeStateFiles } from '../../client/up-to-date/state-file.ts';
 import {
   type CommandModule,
   type FlagTable,
   parseDuration,
   parseFlags,
   usage,
-} from '../../../core/cli/command.ts';
-import { formatColumns } from '../../../core/cli/layout.ts';
-import { visibleLines } from '../../../core/text/visible.ts';
-import { forgetEntry, openWriteLog } from '../../../store/log/write-log.ts';
+} from '../../core/cli/command.ts';
+import { formatColumns } from '../../core/cli/layout.ts';
+import { visibleLines } from '../../core/text/visible.ts';
+import { forgetEntry, openWriteLog } from '../../store/log/write-log.ts';
 import {
   type ForgetProgress,
   type ForgetReport,
   type ForgottenKey,
   forget,
   type Group,
-} from '../../../store/review/forget.ts';
-import { parseSelection, type Selection, selectionTexts } from '../../../store/review/selection.ts';
-import { counted } from '../../graph/view/words.ts';
-import { FORGET } from '../../limits.ts';
-import { SyncStream } from '../../terminal/sync-stream.ts';
-import { removeStateFiles } from '../../up-to-date/state-file.ts';
+} from '../../store/review/forget.ts';
+import { parseSelection, type Selection, selectionTexts } from '../../store/review/selection.ts';
 import { REVIEW_ENVIRONMENT, REVIEW_FLAGS, remoteOf, reviewLocally } from './review-flags.ts';
 
 const flags = {

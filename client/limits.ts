@@ -69,15 +69,6 @@ export const REMOTE = {
   maxLabelBytes: 64 * KIB,
 } as const;
 
-export const FORGET = {
-  /** Keys that --verbose lists. */
-  listed: 1000,
-  /** Namespaces, writers and protocols that are printed of each; --json has more. */
-  groups: 20,
-  /** How often the progress is printed. */
-  progressMs: 2 * SECOND,
-} as const;
-
 /** What the history keeps for `assay explain`, and how much of it is shown at once. */
 export const HISTORY = {
   keptDifferences: 5000,

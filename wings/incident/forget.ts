@@ -1,7 +1,6 @@
 // `assay forget`: removes results by key, namespace, writer and time. Without --yes it only counts them.
 import { statSync } from 'node:fs';
 import { counted } from '../../client/graph/view/words.ts';
-import { FORGET } from '../../client/limits.ts';
 import { SyncStream } from '../../client/terminal/sync-stream.ts';
 import { removeStateFiles } from '../../client/up-to-date/state-file.ts';
 import {
@@ -22,6 +21,7 @@ import {
   type Group,
 } from '../../store/review/forget.ts';
 import { parseSelection, type Selection, selectionTexts } from '../../store/review/selection.ts';
+import { FORGET } from './limits.ts';
 import { REVIEW_ENVIRONMENT, REVIEW_FLAGS, remoteOf, reviewLocally } from './review-flags.ts';
 
 const flags = {

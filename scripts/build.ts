@@ -47,7 +47,7 @@ const NODE = join(PACKAGES, `node-linux-${process.arch}/bin/node`);
  * split by its imports.
  */
 const START = [
-  'bin/',
+  'bin/assay.ts',
   'client/commands/run.ts',
   'client/up-to-date/run-unless-up-to-date.ts',
   'client/graph/command.ts',

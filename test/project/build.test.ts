@@ -137,6 +137,18 @@ test('the bundle needs nothing beside its own folder', async () => {
   expect(summary(await run([...entry, ...step])).outcome).toBe('hit-local');
 });
 
+test('a run does not load the list of wings; the help does', async () => {
+  cpSync(join(DIST, 'node'), join(folder, 'node'), { recursive: true });
+  const lists = readdirSync(join(folder, 'node')).filter((name) => name.startsWith('wings-'));
+  expect(lists).toHaveLength(1);
+  for (const name of lists) rmSync(join(folder, 'node', name));
+  const entry = [process.execPath, join(folder, 'node', 'assay.cjs')];
+  expect(await run([...entry, ...step])).toMatchObject({ code: 0 });
+  const help = await run([...entry, '--help']);
+  expect(help).toMatchObject({ code: 2, stdout: '' });
+  expect(help.stderr).toContain('assay: ASSAY_INCOMPLETE: Cannot find module');
+});
+
 test('a bundle of which a file is gone says so, without a stack trace', async () => {
   cpSync(join(DIST, 'node'), join(folder, 'node'), { recursive: true });
   for (const name of readdirSync(join(folder, 'node')))

@@ -1,20 +1,12 @@
-// The causes of misses, added up by day and namespace while runs are reported. A page that ranks them reads one
-// document for each day instead of every run.
+// The causes of misses, added up by day and namespace while runs are reported (../period-sums.ts).
 //
-// Invariants:
-// M1 The sums of a run are stored in the same commit as the run.
-// M2 A document belongs to one process, which writes its documents one after another. So several processes on one
-//    store add up, and none overwrites the sums of another.
-// M3 A document has a bound. Beyond MAX_CAUSES, the causes that cost least are dropped; the totals stay exact.
+// A document has a bound. Beyond MAX_CAUSES, the causes that cost least are dropped; the totals stay exact.
 //
 // A page reads tens of thousands of causes, and parsing them is most of its work. So a document has each name
 // once, and its causes as lists.
-import { randomBytes } from 'node:crypto';
 import type { MissCause, MissKind } from '../../../core/metadata/run-report.ts';
-import type { Namespace } from '../../../core/namespace.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
-import { STORE } from '../../../store/limits.ts';
-import { documentOf } from '../documents.ts';
+import { Names, PeriodSums, type Placed, type Sums } from '../period-sums.ts';
 
 export const MISS_DAY_KIND = 'miss-day';
 export const DAY_MS = 24 * 60 * 60 * 1000;
@@ -69,10 +61,8 @@ const NO_NAME = -1;
 const [KIND, NAME, COUNT, LOST_MS, STEPS] = [0, 1, 2, 3, 7] as const;
 
 /** A run and its place in the history. */
-export interface RunMisses {
+export interface RunMisses extends Placed {
   readonly run: string;
-  readonly namespace: Namespace;
-  readonly at: number;
   readonly misses: readonly Miss[];
 }
 
@@ -81,69 +71,37 @@ const MAX_CAUSES = 400;
 const KEPT_CAUSES = 300;
 const MAX_STEPS = 40;
 const KEPT_STEPS = 20;
-/** Days in memory. A day that comes again after that gets another document. */
+/** In memory. */
 const MAX_DAYS = 200;
-const ID_BYTES = 8;
 
 /** The sums of this process. */
 export class MissDays {
-  readonly #days = new Map<string, Day>();
+  readonly #days = new PeriodSums<RunMisses, MissSums>({
+    kind: MISS_DAY_KIND,
+    startOf: (at) => Math.floor(at / DAY_MS) * DAY_MS,
+    sums: () => new MissSums(),
+    most: MAX_DAYS,
+  });
 
-  /** Adds a run. The document has the sums with it. */
   add(run: RunMisses): HistoryDocument {
-    const day = this.#dayOf(run);
-    day.sums.addRun(run);
-    return day.document();
+    return this.#days.add(run);
   }
 
-  /** Takes back a run that could not be stored. The next document of the day is right again. */
   remove(run: RunMisses): void {
-    this.#dayOf(run).sums.removeRun(run);
+    this.#days.remove(run);
   }
 
   /** The same misses have other causes now. */
   explain(before: RunMisses, after: RunMisses): HistoryDocument {
-    const day = this.#dayOf(before);
-    for (const miss of before.misses) day.sums.removeCause(miss);
-    for (const miss of after.misses) day.sums.addCause(miss, after);
-    return day.document();
-  }
-
-  #dayOf({ namespace, at }: RunMisses): Day {
-    const start = Math.floor(at / DAY_MS) * DAY_MS;
-    const name = `${start}\0${namespace}`;
-    const day = this.#days.get(name) ?? new Day(namespace, start);
-    this.#days.delete(name);
-    this.#days.set(name, day);
-    const [oldest] = this.#days.keys();
-    if (this.#days.size > MAX_DAYS && oldest !== undefined) this.#days.delete(oldest);
-    return day;
-  }
-}
-
-class Day {
-  readonly sums = new MissSums();
-  readonly #namespace: Namespace;
-  readonly #start: number;
-  readonly #id = randomBytes(ID_BYTES).toString('hex');
-
-  constructor(namespace: Namespace, start: number) {
-    this.#namespace = namespace;
-    this.#start = start;
-  }
-
-  document(): HistoryDocument {
-    const name = { kind: MISS_DAY_KIND, namespace: this.#namespace, id: this.#id, at: this.#start };
-    for (;;) {
-      const document = documentOf(name, this.sums.stored());
-      if (document.bytes.length <= STORE.historyDocumentBytes) return document;
-      this.sums.halve();
-    }
+    return this.#days.change(before, (sums) => {
+      for (const miss of before.misses) sums.removeCause(miss);
+      for (const miss of after.misses) sums.addCause(miss, after);
+    });
   }
 }
 
 /** Sums of misses by cause, while they are counted. */
-export class MissSums {
+export class MissSums implements Sums<RunMisses> {
   runs = 0;
   misses = 0;
   lostMs = 0;
@@ -299,18 +257,6 @@ interface RankedCause {
   lostMs: number;
   /** Of each document that has the cause. */
   readonly parts: { readonly row: StoredCause; readonly names: readonly string[] }[];
-}
-
-class Names {
-  readonly list: string[] = [];
-  readonly #indexes = new Map<string, number>();
-
-  indexOf(name: string): number {
-    const known = this.#indexes.get(name);
-    if (known !== undefined) return known;
-    this.#indexes.set(name, this.list.length);
-    return this.list.push(name) - 1;
-  }
 }
 
 function rowOf({ cause, count, lostMs, steps, example }: CauseSum, names: Names): StoredCause {

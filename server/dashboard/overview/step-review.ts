@@ -1,9 +1,6 @@
 // Reads every step for the page Hermeticity: how many have which status, which are least proven, and what was found.
-//
-// A step is one document, so this takes as long as there are steps: 30 ms for a thousand. A reader waits only a moment.
-// Then it gets the answer before, and the reading goes on. An answer that took longer is used for REST times as long.
+// A step is one document, so this takes as long as there are steps: 30 ms for a thousand.
 
-import { setTimeout as pause } from 'node:timers/promises';
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
@@ -11,62 +8,28 @@ import { DASHBOARD } from '../../limits.ts';
 import type { FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
 import { documentsIn } from '../documents.ts';
 import { STEP_KIND, type StoredStep } from '../step-documents.ts';
+import { HeldAnswers } from './held-answers.ts';
 
 export interface ReviewedSteps extends Pick<Hermeticity, 'counts' | 'steps' | 'moreSteps' | 'findings'> {
   readonly at: number;
 }
 
-const WAIT_MS = 300;
-/** So the reading costs at most a twentieth of one core. */
-const REST = 20;
-/** Readers with different rights, and different numbers of days. */
-const MAX_ANSWERS = 50;
 /** The least proven first. */
 const ORDER: readonly EvidenceStatus[] = ['unproven', 'unwatched', 'observed', 'declared'];
 
-interface Answer {
-  last?: ReviewedSteps;
-  tookMs: number;
-  running?: Promise<void> | undefined;
-}
-
 export class StepReview {
   readonly #history: History;
-  readonly #now: () => number;
-  readonly #answers = new Map<string, Answer>();
+  readonly #answers: HeldAnswers<ReviewedSteps>;
 
   constructor(history: History, now: () => number = Date.now) {
     this.#history = history;
-    this.#now = now;
+    this.#answers = new HeldAnswers(now);
   }
 
   /** The steps of the last days. Undefined if they are being read for the first time. */
-  async read(readable: NamespaceRange, days: number, waitMs = WAIT_MS): Promise<ReviewedSteps | undefined> {
-    const answer = this.#answerFor(JSON.stringify([readable, days]));
-    const { last } = answer;
-    const isFresh = last && answer.tookMs > waitMs && this.#now() - last.at < REST * answer.tookMs;
-    if (isFresh) return last;
-    answer.running ??= this.#review(answer, readable, days).finally(() => {
-      answer.running = undefined;
-    });
-    await Promise.race([answer.running, pause(waitMs, undefined, { ref: false })]);
-    return answer.last;
-  }
-
-  #answerFor(name: string): Answer {
-    const answer = this.#answers.get(name) ?? { tookMs: 0 };
-    this.#answers.delete(name);
-    this.#answers.set(name, answer);
-    const [oldest = name] = this.#answers.keys();
-    if (this.#answers.size > MAX_ANSWERS) this.#answers.delete(oldest);
-    return answer;
-  }
-
-  async #review(answer: Answer, readable: NamespaceRange, days: number): Promise<void> {
-    const began = performance.now();
-    const at = this.#now();
-    answer.last = await reviewSteps(this.#history, readable, at, days);
-    answer.tookMs = performance.now() - began;
+  read(readable: NamespaceRange, days: number, waitMs?: number): Promise<ReviewedSteps | undefined> {
+    const find = (at: number) => reviewSteps(this.#history, readable, at, days);
+    return this.#answers.read([readable, days], find, waitMs);
   }
 }
 

@@ -270,8 +270,12 @@ export const DASHBOARD = {
   listedSteps: 1000,
   listedFindings: 200,
   listedDivergences: 50,
-  /** The longest period that misses are counted for. */
+  /** The longest period that misses are counted for, and that trends have. */
   maxDays: 90,
+  maxWeeks: 12,
+  /** Names of one kind that a reader of trends adds up one by one, and documents of steps that it reads. */
+  trendNames: 10_000,
+  trendSteps: 5000,
   /** Misses of one report that the server explains, and the blobs that it reads for each. */
   explainedMisses: 200,
   comparedBlobs: 2000,

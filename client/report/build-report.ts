@@ -76,7 +76,7 @@ function reportedStep(
   const declared = steps.get(end.step);
   const { outcome, key, exitCode, elapsedMs, commandMs, status, receipt, notPublished, diverged, replayed } =
     end;
-  const cause = outcome === 'miss' ? end.cause : undefined;
+  const cause = outcome === 'miss' || outcome === 'failed' ? end.cause : undefined;
   const findings = times.findings.slice(0, RUN_REPORT.maxFindings);
   return {
     step: name(end.step),

@@ -14,7 +14,11 @@ export const KEPT_MS: Readonly<Record<string, number>> = {
   'run-lookups': DASHBOARD.keptMs,
   'miss-day': DASHBOARD.keptMs,
   survey: DASHBOARD.keptMs,
+  'step-week': DASHBOARD.keptMs,
+  'step-times': DASHBOARD.keptMs,
+  flaky: DASHBOARD.keptMs,
   step: DASHBOARD.keptMs,
+  'step-unkept': DASHBOARD.keptMs,
   denied: DASHBOARD.keptMs,
   hour: DASHBOARD.keptMs,
   minute: DASHBOARD.minutesKeptMs,
@@ -26,7 +30,7 @@ export const KEPT_MS: Readonly<Record<string, number>> = {
 };
 
 /** The largest first: what a full history loses. */
-const SHORTENED = ['run-lookups', 'run-details', 'miss-day', 'run'];
+const SHORTENED = ['run-lookups', 'run-details', 'miss-day', 'step-week', 'step-times', 'run'];
 const DAY = 24 * 60 * 60 * 1000;
 
 export interface Retention {

@@ -8,3 +8,14 @@ export function withoutNumber(namespace: string): string {
   const at = parts.lastIndexOf(PULL_REQUESTS, -2);
   return at === -1 ? namespace : [...parts.slice(0, at + 1), '…'].join('/');
 }
+
+/** It is one of a pull request, or shared by several. */
+export function isOfPullRequests(namespace: string): boolean {
+  return namespace.split('/').includes(PULL_REQUESTS);
+}
+
+/** PARENT/pr/NAME of what a request named below it. */
+export function pullRequestOf(namespace: string): string {
+  const parts = namespace.split('/');
+  return parts.slice(0, parts.indexOf(PULL_REQUESTS) + 2).join('/');
+}

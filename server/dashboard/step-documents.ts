@@ -1,7 +1,7 @@
 // The newest state of each step, and its newest actions that left no result, as documents of the history under the
 // step's id. A later run replaces them. Reports of runs write them; pages and lookups that missed read them.
-import type { ReportedFinding } from '../../core/metadata/run-report.ts';
-import type { StepId } from '../../core/metadata/step-id.ts';
+import type { ReportedFinding, ReportedStep } from '../../core/metadata/run-report.ts';
+import { isStepId, type StepId, stepId } from '../../core/metadata/step-id.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import type { History } from '../../store/history.ts';
 import type { HermeticStep } from './api/types.ts';
@@ -26,6 +26,11 @@ export interface StoredUnkept {
 export type EarlierAction = Pick<StoredStep, 'key' | 'namespace' | 'run' | 'at' | 'exitCode' | 'notKept'>;
 
 const MAX_UNKEPT = 8;
+
+/** A client of an earlier version names no id: its steps have none beyond their repository and name. */
+export function idOf(repository: string | undefined, { step, id }: ReportedStep): StepId {
+  return id !== undefined && isStepId(id) ? id : stepId(repository, step);
+}
 
 export function withUnkept({ actions }: StoredUnkept, added: EarlierAction): StoredUnkept {
   return { actions: [added, ...actions.filter(({ key }) => key !== added.key)].slice(0, MAX_UNKEPT) };

@@ -65,6 +65,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'protocols/auth  protocols/azure  protocols/ccache  protocols/gradle  protocols/labels  protocols/nx  protocols/path-sets  protocols/reapi',
     'protocols/resumable  protocols/rush  protocols/s3  protocols/turbo  protocols/webdav',
     'protocols/actions  protocols/asset  protocols/bazel-http',
+    'dashboard/trends',
     'dashboard/runs  dashboard/browser',
     'dashboard/overview  dashboard/actions',
     'dashboard/api',

@@ -8,13 +8,15 @@ import { Semaphore } from '../../../store/shared/semaphore.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { DASHBOARD, SERVER } from '../../limits.ts';
 import { contentOf } from '../documents.ts';
-import { STEP_KIND, type StoredStep, type StoredUnkept, UNKEPT_KIND } from '../step-documents.ts';
+import { idOf, STEP_KIND, type StoredStep, type StoredUnkept, UNKEPT_KIND } from '../step-documents.ts';
+import { flakyWith } from '../trends/flaky.ts';
+import { timesWith } from '../trends/step-times.ts';
+import { stepsOf, stepWeeks } from '../trends/step-weeks.ts';
 import { explainMiss, isUnexplained } from './explain-misses.ts';
 import { MissDays } from './miss-days.ts';
 import {
   detailsDocument,
   documentsOf,
-  idOf,
   type KnownSteps,
   leftNothing,
   missesOf,
@@ -40,6 +42,7 @@ export interface KeptRun {
 
 export class Reports {
   readonly #days = new MissDays();
+  readonly #weeks = stepWeeks();
   #lastWrite: Promise<unknown> = Promise.resolve();
   readonly #explanations = new Semaphore({
     permits: DASHBOARD.maxExplanations,
@@ -56,12 +59,18 @@ export class Reports {
     if (await history.get('run', report.id, [writtenFrom(sender.namespace)]))
       throw new AssayError('ASSAY_BAD_MESSAGE', 'a run with this id was reported before');
     const earlier = await earlierKeys(report, context);
-    const misses = missesOf(report, nameOf(report, sender, now));
+    const place = nameOf(report, sender, now);
+    const [misses, steps] = [missesOf(report, place), stepsOf(report, place)];
     const known = await knownSteps(report, context);
-    await this.#write(history, documentsOf(report, sender, now, known), {
-      document: () => this.#days.add(misses),
-      undo: () => this.#days.remove(misses),
-    });
+    const added = async () => [
+      ...documentsOf(report, sender, now, known),
+      ...(await flakyWith(report, place, history)),
+      ...(await timesWith(report, place, history)),
+    ];
+    await this.#write(history, added, [
+      { document: () => this.#days.add(misses), undo: () => this.#days.remove(misses) },
+      { document: () => this.#weeks.add(steps), undo: () => this.#weeks.remove(steps) },
+    ]);
     const { savedMs } = rowOf(report, sender, now);
     if (earlier.size === 0) return { savedMs, explained: Promise.resolve() };
     const explained = this.#explanations.run(() => this.#explain(report, earlier, context)).catch(() => {});
@@ -76,20 +85,27 @@ export class Reports {
     const name = nameOf(report, sender, now);
     const explained = { ...report, steps: await explainedSteps(report, earlier, blobs) };
     const [before, after] = [missesOf(report, name), missesOf(explained, name)];
-    await this.#write(history, [detailsDocument(explained, name)], {
-      document: () => this.#days.explain(before, after),
-      undo: () => this.#days.explain(after, before),
-    });
+    await this.#write(history, async () => [detailsDocument(explained, name)], [
+      {
+        document: () => this.#days.explain(before, after),
+        undo: () => this.#days.explain(after, before),
+      },
+    ]);
   }
 
-  /** One after another, so that no earlier sums of a day replace later ones (M2). */
-  #write(history: History, documents: readonly HistoryDocument[], day: DayChange): Promise<void> {
+  /** One after another, so that no earlier sums of a period replace later ones (../period-sums.ts, M2). */
+  #write(
+    history: History,
+    added: () => Promise<readonly HistoryDocument[]>,
+    sums: readonly SumsChange[],
+  ): Promise<void> {
     const written = this.#lastWrite.then(async () => {
-      const document = day.document();
+      const documents = await added();
+      const changed = sums.map((one) => one.document());
       try {
-        await history.put([...documents, document]);
+        await history.put([...documents, ...changed]);
       } catch (error) {
-        day.undo();
+        for (const one of sums) one.undo();
         throw error;
       }
     });
@@ -98,8 +114,8 @@ export class Reports {
   }
 }
 
-/** A change of the sums of a day, and how to take it back if it can't be stored. */
-interface DayChange {
+/** A change of sums, and how to take it back if it can't be stored. */
+interface SumsChange {
   document(): HistoryDocument;
   undo(): unknown;
 }

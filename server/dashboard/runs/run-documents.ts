@@ -3,19 +3,23 @@
 //   run          one row of the list of runs
 //   run-details  its steps
 //   miss-day     the causes of misses, added up by day (miss-days.ts)
+//   step-week    what its steps did, added up by week (../trends/)
+//   step-times, flaky
+//                the newest durations of a step, and its runs that ended in two ways (../trends/)
 //   step, step-unkept
 //                the newest state of each step, and its actions that left no result (../step-documents.ts)
 //
 // A run is filed under the namespace that its token writes to. Who may read that namespace may read its runs.
 import { hash } from 'node:crypto';
 import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
-import { isStepId, type StepId, stepId } from '../../../core/metadata/step-id.ts';
+import type { StepId } from '../../../core/metadata/step-id.ts';
 import { type Namespace, writtenFrom } from '../../../core/namespace.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
 import type { RunRow } from '../api/types.ts';
 import { type DocumentName, documentOf } from '../documents.ts';
 import {
   type EarlierAction,
+  idOf,
   STEP_KIND,
   type StoredStep,
   type StoredUnkept,
@@ -154,11 +158,6 @@ export function missesOf(
       commandMs: Math.round(commandMs),
     }));
   return { run, namespace, at, misses };
-}
-
-/** A client of an earlier version names no id: its steps have none beyond their repository and name. */
-export function idOf(repository: string | undefined, { step, id }: ReportedStep): StepId {
-  return id !== undefined && isStepId(id) ? id : stepId(repository, step);
 }
 
 /** Only a step whose command ran once, here or in the run that a hit comes from, has a status. One that failed has none. */

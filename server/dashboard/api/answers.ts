@@ -27,6 +27,7 @@ import { setupAnswer } from '../overview/setup.ts';
 import { StepReview } from '../overview/step-review.ts';
 import { storageAnswer } from '../overview/storage.ts';
 import { Survey } from '../overview/survey.ts';
+import { TrendReview, type TrendsQuery, trendsAnswer } from '../overview/trends.ts';
 import type { Reports } from '../runs/keep-report.ts';
 import { rankMisses } from '../runs/misses.ts';
 import { listRuns, type RunsQuery, showRun } from '../runs/runs.ts';
@@ -43,6 +44,7 @@ import type {
   Setup,
   Storage,
   Tail,
+  Trends,
 } from './types.ts';
 
 export interface Period {
@@ -215,6 +217,16 @@ export function misses(
   const to = Date.now();
   const from = to - Math.min(days, DASHBOARD.maxDays) * DAY;
   return rankMisses(historyOf(exchange), within(exchange.store.reported, namespace), { from, to });
+}
+
+const trendReviews = new WeakMap<History, TrendReview>();
+
+export function trends(exchange: Exchange, { weeks = 12, ...query }: Partial<TrendsQuery>): Promise<Trends> {
+  const history = historyOf(exchange);
+  const known = trendReviews.get(history) ?? new TrendReview(history);
+  trendReviews.set(history, known);
+  const asked = { ...query, weeks: Math.min(weeks, DASHBOARD.maxWeeks) };
+  return trendsAnswer(known, exchange.store.reported, asked);
 }
 
 export function historyOf({ server: { wholeStore } }: Exchange): History {

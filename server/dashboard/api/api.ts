@@ -91,6 +91,15 @@ export const ROUTES: readonly Route[] = [
       answers.misses(exchange, { ...numberIn('days', days), namespace }),
   },
   {
+    url: '/api/v1/trends',
+    summary: 'Weeks, branches, steps, pull requests, slower and flaky steps of reported runs',
+    answers: schemas.TRENDS,
+    needs: READ_RUNS,
+    query: { weeks: NUMBER, repository: ANY_NAME, branch: ANY_NAME, step: ANY_NAME, namespace: ANY_NAME },
+    answer: (exchange, { weeks, ...query }) =>
+      answers.trends(exchange, { ...query, ...numberIn('weeks', weeks) }),
+  },
+  {
     url: '/api/v1/hermeticity',
     summary: 'Steps by their evidence, findings and divergences',
     answers: schemas.HERMETICITY,

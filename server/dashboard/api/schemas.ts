@@ -19,11 +19,15 @@ import type {
   RunRow,
   RunStep,
   Runs,
+  RunTotals,
   Setup,
+  StepTotals,
   Storage,
   Tail,
   TailEvent,
+  TimedCommit,
   Totals,
+  Trends,
 } from './types.ts';
 
 /** A list is the shape of its elements in brackets. The name of a field that may be absent ends with "?". */
@@ -215,6 +219,71 @@ export const MISSES: ShapeOf<Misses> = {
     },
   ],
   moreCauses: 'number',
+};
+
+const STEP_TOTALS: ShapeOf<StepTotals> = {
+  hits: 'number',
+  misses: 'number',
+  failed: 'number',
+  'hitRate?': 'number',
+  savedMs: 'number',
+  ranMs: 'number',
+};
+
+const RUN_TOTALS: ShapeOf<RunTotals> = {
+  ...STEP_TOTALS,
+  runs: 'number',
+  lastRunAt: 'string',
+  'elapsedMs?': 'number',
+  'bytesUp?': 'number',
+  'bytesDown?': 'number',
+};
+
+const TIMED: ShapeOf<TimedCommit> = { commit: 'string', run: 'string', at: 'string', commandMs: 'number' };
+const QUANTILES = { 'medianMs?': 'number', 'p95Ms?': 'number' } as const;
+
+export const TRENDS: ShapeOf<Trends> = {
+  ...PERIOD,
+  'readAt?': 'string',
+  weeks: [
+    {
+      ...{ ...STEP_TOTALS, ...QUANTILES },
+      from: 'string',
+      runs: 'number',
+      main: STEP_TOTALS,
+      pullRequests: STEP_TOTALS,
+      others: STEP_TOTALS,
+    },
+  ],
+  steps: [{ ...STEP_TOTALS, ...QUANTILES, step: 'string', 'repository?': 'string' }],
+  moreSteps: 'number',
+  branches: [{ ...RUN_TOTALS, 'branch?': 'string', 'repository?': 'string' }],
+  moreBranches: 'number',
+  pullRequests: [
+    {
+      ...RUN_TOTALS,
+      place: 'string',
+      'repository?': 'string',
+      count: 'number',
+      newest: [{ ...RUN_TOTALS, namespace: 'string', 'branch?': 'string' }],
+    },
+  ],
+  slower: [
+    {
+      ...{ step: 'string', 'repository?': 'string', namespace: 'string', 'branch?': 'string' },
+      ...{ first: TIMED, last: TIMED },
+      ...{ beforeMs: 'number', afterMs: 'number', runsBefore: 'number', runsAfter: 'number' },
+    },
+  ],
+  flaky: [
+    {
+      ...{ step: 'string', 'repository?': 'string', namespace: 'string', times: 'number', key: 'string' },
+      passed: { run: 'string', at: 'string' },
+      failed: { run: 'string', at: 'string', exitCode: 'number' },
+    },
+  ],
+  'times?': [TIMED],
+  choices: { repositories: ['string'], branches: ['string'] },
 };
 
 /** Where a step ran. */

@@ -11,13 +11,14 @@
 //   GET  /api/v1/actions/KEY?namespace=N          Action
 //   GET  /api/v1/actions/KEY/difference?to=KEY    ActionDifference
 //   GET  /api/v1/misses?days=N&namespace=N        Misses
+//   GET  /api/v1/trends?weeks=N&repository=&branch=&step=&namespace=N   Trends
 //   GET  /api/v1/hermeticity?days=N               Hermeticity
 //   GET  /api/v1/storage                          Storage
 //   GET  /api/v1/setup                            Setup
 //   GET  /api/v1/token                            TokenInfo, for every token
 //   GET  /api/v1/openapi.json                     this list as OpenAPI 3.1
 //
-// Runs, misses and hermeticity hold what the token may read: its own namespace, those that it reads besides, and with
+// Runs, misses, trends and hermeticity hold what the token may read: its own namespace, those that it reads besides, and with
 // `overview` or `admin` those below. Figures (now, tail, figures, storage, setup) hold what its rights show: `stats` its
 // own namespace, `overview` and `admin` also those below, `server:stats` the whole server.
 import type { EvidenceStatus } from '../../../core/evidence.ts';
@@ -349,6 +350,135 @@ export interface MissRow {
   readonly whatToDo: string;
   /** A run where it happened. */
   readonly example: { readonly run: string; readonly step: string; readonly at: string };
+}
+
+// ── Trends ───────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What reported runs did, week by week. Runs of other tools tell no steps, so they are not counted. */
+export interface Trends {
+  /** The begin of the first week. A week begins on Monday, 0:00 UTC. */
+  readonly from: string;
+  readonly to: string;
+  /** When it was read. Absent while it is read for the first time. */
+  readonly readAt?: string;
+  /** Oldest first, without gaps; the last one goes on. */
+  readonly weeks: readonly TrendWeek[];
+  /** Those whose commands took most time, at most 50. */
+  readonly steps: readonly StepTrend[];
+  readonly moreSteps: number;
+  /** Without those of pull requests, the newest first, at most 50. */
+  readonly branches: readonly BranchTrend[];
+  readonly moreBranches: number;
+  /** By the place of their namespaces, the newest first, at most 20. */
+  readonly pullRequests: readonly PullRequests[];
+  /** Steps that are slower since a commit, by the time that it has cost, at most 20. */
+  readonly slower: readonly SlowerStep[];
+  /** Steps that failed and passed with the same key, the newest first, at most 20. */
+  readonly flaky: readonly FlakyStep[];
+  /** If a step was asked for: when its command ran on the main branch, the newest first, at most 60. */
+  readonly times?: readonly TimedCommit[];
+  readonly choices: { readonly repositories: readonly string[]; readonly branches: readonly string[] };
+}
+
+/** Steps by how they ended. */
+export interface StepTotals {
+  readonly hits: number;
+  readonly misses: number;
+  readonly failed: number;
+  /** Absent without steps. */
+  readonly hitRate?: number;
+  /** The durations of the commands that hits spared, minus what the hits took. */
+  readonly savedMs: number;
+  /** The durations of the commands that ran. */
+  readonly ranMs: number;
+}
+
+export interface TrendWeek extends StepTotals {
+  readonly from: string;
+  /** If a step was asked for: those with the step. */
+  readonly runs: number;
+  /** Of the branches main, master and trunk; of pull requests; of all others. */
+  readonly main: StepTotals;
+  readonly pullRequests: StepTotals;
+  readonly others: StepTotals;
+  /** If a step was asked for: how long its command took when it ran and ended well, to 4 %. */
+  readonly medianMs?: number;
+  readonly p95Ms?: number;
+}
+
+export interface StepTrend extends StepTotals {
+  /** "(other)" adds up the steps that are too many to be counted one by one. */
+  readonly step: string;
+  readonly repository?: string;
+  readonly medianMs?: number;
+  readonly p95Ms?: number;
+}
+
+/** What some runs did. */
+export interface RunTotals extends StepTotals {
+  readonly runs: number;
+  readonly lastRunAt: string;
+  /** Absent if a step was asked for. */
+  readonly elapsedMs?: number;
+  readonly bytesUp?: number;
+  readonly bytesDown?: number;
+}
+
+export interface BranchTrend extends RunTotals {
+  /** "(other)" adds up the branches that are too many to be counted one by one. */
+  readonly branch?: string;
+  readonly repository?: string;
+}
+
+/** The pull requests of one place. */
+export interface PullRequests extends RunTotals {
+  /** PARENT/pr/… */
+  readonly place: string;
+  readonly repository?: string;
+  /** How many. */
+  readonly count: number;
+  /** At most 20. */
+  readonly newest: readonly PullRequestTrend[];
+}
+
+export interface PullRequestTrend extends RunTotals {
+  readonly namespace: string;
+  readonly branch?: string;
+}
+
+export interface SlowerStep {
+  readonly step: string;
+  readonly repository?: string;
+  readonly namespace: string;
+  readonly branch?: string;
+  /** The first commit with which it was slower, and the last one before. It did not run between them. */
+  readonly first: TimedCommit;
+  readonly last: TimedCommit;
+  /** The medians before and since, and of how many runs. */
+  readonly beforeMs: number;
+  readonly afterMs: number;
+  readonly runsBefore: number;
+  readonly runsAfter: number;
+}
+
+export interface TimedCommit {
+  readonly commit: string;
+  readonly run: string;
+  readonly at: string;
+  readonly commandMs: number;
+}
+
+export interface FlakyStep {
+  readonly step: string;
+  readonly repository?: string;
+  /** Of pull requests: PARENT/pr/… */
+  readonly namespace: string;
+  /** How often a run ended in another way than an earlier one with its key. */
+  readonly times: number;
+  /** The newest of them. */
+  readonly key: string;
+  readonly passed: { readonly run: string; readonly at: string };
+  readonly failed: { readonly run: string; readonly at: string; readonly exitCode: number };
 }
 
 // ── Hermeticity ──────────────────────────────────────────────────────────────────────────────────────────

@@ -53,6 +53,7 @@ async function open(browser: Browser, url: string): Promise<Seen> {
 
 function pathsOf({ run, key }: Filled): string[] {
   const found = ['/', '/runs', '/runs?step=no-such-step', `/runs/${run}`, `/action/${key}`];
+  found.push('/runs/trends', '/runs/trends?step=package-0%23step-3');
   return [...found, '/misses', '/misses?days=90', '/hermeticity', '/storage', '/setup'];
 }
 

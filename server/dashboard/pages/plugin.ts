@@ -122,13 +122,14 @@ async function viewerOf({ exchange, headers }: FastifyRequest): Promise<Viewer> 
 
 /** `PATH/…` is all that lies below. */
 function scopeOf(
-  { namespace }: Identity,
+  { namespace, rights }: Identity,
   reported: NonNullable<NamespaceRange>,
 ): NonNullable<Viewer['sees']> {
   const seesBelow = 'below' in reported;
   return {
     namespaces: seesBelow ? [...reported.besides, `${reported.below}/…`] : reported,
     ...(!seesBelow && { notBelow: namespace }),
+    ...(seesBelow && !(rights.has('admin') && rights.has('blobs:read')) && { hidesContent: true }),
   };
 }
 

@@ -3,7 +3,18 @@ import type { FastifyRequest } from 'fastify';
 import { isHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { action, difference, hermeticity, misses, now, run, runs, setup, storage } from '../api/answers.ts';
+import {
+  action,
+  difference,
+  hermeticity,
+  misses,
+  now,
+  run,
+  runs,
+  setup,
+  storage,
+  trends,
+} from '../api/answers.ts';
 import { actionPage, type Comparison } from './action.ts';
 import { hermeticityPage } from './hermeticity.ts';
 import { missesPage } from './misses.ts';
@@ -13,6 +24,7 @@ import { runPage } from './run.ts';
 import { type RunsQuery, runsPage } from './runs.ts';
 import { setupPage } from './setup.ts';
 import { storagePage } from './storage.ts';
+import { TREND_FILTERS, type TrendsQuery, trendsPage } from './trends.ts';
 import { runTitle } from './words.ts';
 
 const DAYS = /^[1-9]\d?$/;
@@ -28,9 +40,14 @@ export const PAGES: Readonly<Record<string, Renderer>> = {
   '/runs': async (request) => {
     const found = foundBy(queryOf(request, 'find')?.trim() ?? '');
     if (found !== undefined) return { path: found, isElsewhere: true };
-    const query = runsQuery(request);
+    const query: RunsQuery = filtersOf(request, FILTERS);
     const answer = await runs(request.exchange, query);
     return { title: 'Runs', path: '/runs', content: runsPage(answer, query, Date.now()) };
+  },
+  '/runs/trends': async (request) => {
+    const query: TrendsQuery = filtersOf(request, TREND_FILTERS);
+    const content = trendsPage(await trends(request.exchange, query), query, Date.now());
+    return { title: 'Trends', path: '/runs/trends', content };
   },
   '/runs/:id': async (request) => {
     const answer = await run(request.exchange, paramOf(request, 'id'));
@@ -89,9 +106,9 @@ async function compared(
 const FILTERS = ['repository', 'branch', 'step', 'outcome', 'tool', 'namespace', 'until', 'before'] as const;
 
 /** A form sends each of its fields, also the empty ones. */
-function runsQuery(request: FastifyRequest): RunsQuery {
+function filtersOf(request: FastifyRequest, names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    FILTERS.flatMap((name) => {
+    names.flatMap((name) => {
       const value = queryOf(request, name);
       return value === undefined || value === '' ? [] : [[name, value]];
     }),

@@ -2,6 +2,7 @@
 import { type Html, html, multiline, NOTHING } from '../../../core/html/html.ts';
 import { plainLog } from '../../../core/text/plain-log.ts';
 import type { FailedStep, Run, TailEvent } from '../api/types.ts';
+import { isOfPullRequests, pullRequestOf } from '../pull-requests.ts';
 import { ago, bytes, count, counted, duration, short } from './format.ts';
 import { callout, empty, link, section, table, tile, tiles, webLink } from './parts.ts';
 import { timeline } from './timeline.ts';
@@ -30,8 +31,16 @@ function origin(run: Run, now: number): Html {
     job === undefined && where !== undefined ? html`on ${where}` : undefined,
     html`${source === 'grouped' ? 'sent' : 'reported'} by ${identity}`,
     html`started ${ago(startedAt, now)}`,
+    isOfPullRequests(run.namespace) ? pullRequestLink(run.namespace) : undefined,
   ].filter((part) => part !== undefined);
   return html`${parts.map((part, index) => (index === 0 ? part : html` · ${part}`))}`;
+}
+
+function pullRequestLink(namespace: string): Html {
+  return link(
+    `/runs/trends?namespace=${encodeURIComponent(pullRequestOf(namespace))}#pull-requests`,
+    'what this pull request cost',
+  );
 }
 
 function figures(run: Run): Html {

@@ -7,6 +7,7 @@ import { assetUrl } from './assets.ts';
 const PAGES = [
   ['/', 'Now'],
   ['/runs', 'Runs'],
+  ['/runs/trends', 'Trends'],
   ['/misses', 'Misses'],
   ['/hermeticity', 'Hermeticity'],
   ['/storage', 'Storage'],
@@ -27,6 +28,8 @@ export interface Scope {
   readonly namespaces: readonly string[];
   /** Its namespace, if it does not see the runs of those below. */
   readonly notBelow?: string;
+  /** It sees the runs of namespaces below, but nothing of what they stored and printed. */
+  readonly hidesContent?: true;
 }
 
 export interface Page {
@@ -91,12 +94,15 @@ function navigation(current: string): Html {
 }
 
 /** Without this line, an empty page of such a token would say that the server is empty. */
-function scope(name: string, { namespaces, notBelow }: Scope): Html {
+function scope(name: string, { namespaces, notBelow, hidesContent }: Scope): Html {
   const below =
     notBelow === undefined
       ? NOTHING
       : html` What lies below <code>${notBelow}</code> is not shown: a token with the right <code>overview</code> sees it.`;
-  return html`<p class="note">The token ${name} sees <code>${namespaces.join(', ')}</code>, and nothing else of this server.${below}</p>`;
+  const content = hidesContent
+    ? html` What they stored and printed below it is not shown: that needs <code>results:read</code> and <code>blobs:read</code> there.`
+    : NOTHING;
+  return html`<p class="note">The token ${name} sees <code>${namespaces.join(', ')}</code>, and nothing else of this server.${below}${content}</p>`;
 }
 
 function logout({ name }: Viewer): Html {

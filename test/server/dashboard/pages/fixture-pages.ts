@@ -11,6 +11,7 @@ import { runsPage } from '../../../../server/dashboard/pages/runs.ts';
 import { setupPage } from '../../../../server/dashboard/pages/setup.ts';
 import { document } from '../../../../server/dashboard/pages/shell.ts';
 import { storagePage } from '../../../../server/dashboard/pages/storage.ts';
+import { trendsPage } from '../../../../server/dashboard/pages/trends.ts';
 import {
   ACTION,
   AT,
@@ -25,7 +26,9 @@ import {
   RUN,
   RUNS,
   SETUP,
+  STEP_TRENDS,
   STORAGE,
+  TRENDS,
 } from './fixtures.ts';
 
 const viewer = { name: NASTY, isLoggedIn: true };
@@ -65,6 +68,9 @@ export const FIXTURE_PAGES: Readonly<Record<string, string>> = {
     '/misses',
     missesPage({ ...MISSES, causes: [], runs: 0 }, '7', AT),
   ),
+  trends: page('Trends', '/runs/trends', trendsPage(TRENDS, { namespace: NASTY }, AT)),
+  'trends-step': page('Trends', '/runs/trends', trendsPage(STEP_TRENDS, { step: NASTY }, AT)),
+  'trends-new': page('Trends', '/runs/trends', trendsPage({ ...TRENDS, weeks: [] }, {}, AT)),
   hermeticity: page('Hermeticity', '/hermeticity', hermeticityPage(HERMETICITY, AT)),
   'hermeticity-new': page('Hermeticity', '/hermeticity', hermeticityPage(NOTHING_FOUND, AT)),
   storage: page('Storage and trust', '/storage', storagePage(STORAGE, AT)),

@@ -12,9 +12,11 @@ import type {
   RunStep,
   Runs,
   Setup,
+  StepTotals,
   Storage,
   TailEvent,
   Totals,
+  Trends,
 } from '../../../../server/dashboard/api/types.ts';
 import { TOOLS } from '../../../../server/dashboard/setup/tools.ts';
 
@@ -368,6 +370,96 @@ export const MISSES: Misses = {
       example: { run: 'r-4', step: NASTY, at: ago(3000) },
     },
   ],
+};
+
+function totals(hits: number, misses: number, failed = 0): StepTotals {
+  const all = hits + misses + failed;
+  const rate = all === 0 ? {} : { hitRate: hits / all };
+  return { hits, misses, failed, ...rate, savedMs: hits * 41_000, ranMs: (misses + failed) * 47_000 };
+}
+
+const RUN_TOTALS = { runs: 41, elapsedMs: 3_100_000, bytesUp: 22e6, bytesDown: 910e6, lastRunAt: ago(4) };
+const timed = (commit: string, minutes: number, commandMs: number) => ({
+  ...{ commit: commit.repeat(5), run: 'r-1', at: ago(minutes), commandMs },
+});
+
+export const TRENDS: Trends = {
+  from: '2026-08-31T00:00:00.000Z',
+  to: ago(0),
+  readAt: ago(0),
+  weeks: Array.from({ length: 12 }, (_, at) => ({
+    from: new Date(Date.parse('2026-08-31T00:00:00Z') + at * 7 * 24 * 3_600_000).toISOString(),
+    runs: at < 2 ? 0 : 180 + 12 * at,
+    ...totals(at < 2 ? 0 : 2000 + 190 * at, at < 2 ? 0 : 1500 - 90 * at, at < 2 ? 0 : 31),
+    main: totals(at < 2 ? 0 : 900 + 60 * at, at < 2 ? 0 : 300 - 20 * at),
+    pullRequests: totals(at < 4 ? 0 : 800 + 90 * at, at < 4 ? 0 : 900 - 50 * at, 20),
+    others: totals(at < 2 ? 0 : 300 + 40 * at, at < 2 ? 0 : 300 - 20 * at, 11),
+  })),
+  steps: [
+    { step: 'test', repository: 'acme/web', ...totals(812, 410, 31), medianMs: 47_800, p95Ms: 91_000 },
+    {
+      step: 'packages/web#bundle',
+      repository: 'acme/web',
+      ...totals(1100, 90),
+      medianMs: 31_400,
+      p95Ms: 33_900,
+    },
+    { step: NASTY, repository: NASTY, ...totals(0, 3), medianMs: 12, p95Ms: 950 },
+    { step: '(other)', ...totals(41, 0) },
+  ],
+  moreSteps: 210,
+  branches: [
+    { branch: 'main', repository: 'acme/web', ...totals(4210, 310, 4), ...RUN_TOTALS },
+    { branch: NASTY, repository: NASTY, ...totals(2, 20, 3), ...RUN_TOTALS, runs: 1, lastRunAt: ago(9000) },
+    { ...totals(12, 1), ...RUN_TOTALS, runs: 2, lastRunAt: ago(12_000) },
+  ],
+  moreBranches: 3,
+  pullRequests: [
+    {
+      place: 'acme/web/pr/…',
+      repository: 'acme/web',
+      count: 212,
+      ...totals(9120, 2110, 44),
+      ...RUN_TOTALS,
+      newest: [
+        { namespace: 'acme/web/pr/4711', branch: 'fix/login', ...totals(44, 11), ...RUN_TOTALS, runs: 3 },
+        { namespace: 'acme/web/pr/4710', branch: NASTY, ...totals(0, 30, 2), ...RUN_TOTALS, runs: 1 },
+      ],
+    },
+  ],
+  slower: [
+    {
+      ...{ step: 'packages/web#bundle', repository: 'acme/web', namespace: 'acme/web/main', branch: 'main' },
+      ...{ first: timed('9f2c41d0', 1500, 47_000), last: timed('4ac1e0b7', 1600, 31_000) },
+      ...{ beforeMs: 31_400, afterMs: 47_200, runsBefore: 18, runsAfter: 7 },
+    },
+    {
+      ...{ step: NASTY, repository: NASTY, namespace: NASTY, branch: 'main' },
+      ...{ first: timed(NASTY, 1500, 900), last: timed(NASTY, 1600, 310) },
+      ...{ beforeMs: 314, afterMs: 920, runsBefore: 18, runsAfter: 1 },
+    },
+  ],
+  flaky: [
+    {
+      ...{ step: 'test', repository: 'acme/web', namespace: 'acme/web/pr/…', times: 14, key: KEY },
+      failed: { run: 'r-2', at: ago(40), exitCode: 1 },
+      passed: { run: 'r-1', at: ago(31) },
+    },
+    {
+      ...{ step: NASTY, repository: NASTY, namespace: '', times: 1, key: OTHER_KEY },
+      failed: { run: 'r-2', at: ago(400), exitCode: 137 },
+      passed: { run: 'r-1', at: ago(3100) },
+    },
+  ],
+  choices: { repositories: ['acme/web', NASTY], branches: ['main', NASTY] },
+};
+
+export const STEP_TRENDS: Trends = {
+  ...TRENDS,
+  weeks: TRENDS.weeks.map((week) => ({ ...week, medianMs: 31_400, p95Ms: 47_200 })),
+  times: Array.from({ length: 9 }, (_, at) =>
+    timed(`${at}f2c41d0`, 1600 + 90 * at, at < 4 ? 47_000 - 300 * at : 31_000 + 200 * at),
+  ),
 };
 
 export const HERMETICITY: Hermeticity = {

@@ -124,5 +124,6 @@ test('a reader of a part of the server is told which part, a reader of all is no
   expect(some).toContain('The token ana sees <code>acme/web, acme</code>, and nothing else');
   expect(some).toContain('What lies below <code>acme/web</code> is not shown');
   expect(seen({ namespaces: ['acme/…'] })).not.toContain('not shown');
+  expect(seen({ namespaces: ['acme/…'], hidesContent: true })).toContain('What they stored and printed');
   expect(seen(undefined)).not.toContain('The token ana sees');
 });

@@ -1,5 +1,5 @@
 // The newest durations of each step on the main branch of its repository, each with its commit, and the commit from
-// which on the step was slower.
+// which on the step was slower (docs/decisions/0510).
 // Guarantee: a commit is named only if the step took clearly longer in nearly all runs from it on than in those before.
 //
 // What is not known: the machines. Slower machines from one commit on look like a slower commit.
@@ -80,12 +80,15 @@ const LEAST_DEVIATION = 0.02;
 
 /** The most telling change of all, if it is one for the worse. Undefined if the step is not clearly slower. */
 export function slowdownIn(times: readonly TimedRun[]): Slowdown | undefined {
+  const sums = sumsOf(times);
+  const seen = new Set<string>();
   let best: { readonly at: number; readonly errors: number } | undefined;
-  for (let at = LEAST_RUNS; at <= times.length - LEAST_RUNS; at++) {
-    const commit = times[at]?.commit;
+  for (const [at, { commit }] of times.entries()) {
     /* A commit that also ran before made nothing slower. */
-    if (times.slice(0, at).some((one) => one.commit === commit)) continue;
-    const errors = difference(times.slice(0, at), times.slice(at));
+    const isNew = !seen.has(commit);
+    seen.add(commit);
+    if (!isNew || at < LEAST_RUNS || at > times.length - LEAST_RUNS) continue;
+    const errors = difference(sums, at);
     if (Math.abs(errors) > Math.abs(best?.errors ?? 0)) best = { at, errors };
   }
   if (!best || best.errors < LEAST_ERRORS) return undefined;
@@ -100,17 +103,29 @@ export function slowdownIn(times: readonly TimedRun[]): Slowdown | undefined {
   return { last, first, beforeMs, afterMs, runsBefore: before.length, runsAfter: after.length };
 }
 
-function difference(before: readonly TimedRun[], after: readonly TimedRun[]): number {
-  const [a, b] = [logarithms(before), logarithms(after)];
-  const squares = a.squares + b.squares;
-  const variance = Math.max(LEAST_DEVIATION ** 2, squares / (before.length + after.length - 2));
-  return (b.mean - a.mean) / Math.sqrt(variance * (1 / before.length + 1 / after.length));
+/** Of the logarithms, and of their squares, of the first runs: none, one, two, … */
+interface RunningSums {
+  readonly values: readonly number[];
+  readonly squares: readonly number[];
 }
 
-function logarithms(times: readonly TimedRun[]): { readonly mean: number; readonly squares: number } {
-  const all = times.map(({ ms }) => Math.log(Math.max(1, ms)));
-  const mean = all.reduce((sum, one) => sum + one, 0) / all.length;
-  return { mean, squares: all.reduce((sum, one) => sum + (one - mean) ** 2, 0) };
+function sumsOf(times: readonly TimedRun[]): RunningSums {
+  const [values, squares] = [[0], [0]];
+  for (const { ms } of times) {
+    const value = Math.log(Math.max(1, ms));
+    values.push((values.at(-1) ?? 0) + value);
+    squares.push((squares.at(-1) ?? 0) + value ** 2);
+  }
+  return { values, squares };
+}
+
+/** Between the means before and from this run on, in standard errors. */
+function difference({ values, squares }: RunningSums, at: number): number {
+  const all = values.length - 1;
+  const [sumBefore, sumAfter] = [values[at] ?? 0, (values[all] ?? 0) - (values[at] ?? 0)];
+  const deviation = (squares[all] ?? 0) - sumBefore ** 2 / at - sumAfter ** 2 / (all - at);
+  const variance = Math.max(LEAST_DEVIATION ** 2, deviation / (all - 2));
+  return (sumAfter / (all - at) - sumBefore / at) / Math.sqrt(variance * (1 / at + 1 / (all - at)));
 }
 
 function quantileOf(times: readonly TimedRun[], share: number): number {

@@ -1,4 +1,5 @@
-// What reported steps did, added up by week, namespace, repository, branch and step (../period-sums.ts).
+// What reported steps did, added up by week, namespace, repository, branch and step (../period-sums.ts,
+// docs/decisions/0511).
 //
 // Invariants:
 // W1 Totals are exact. Beyond MAX_ROWS, the rows of the branches with the fewest steps become one row, OTHER, for each

@@ -152,6 +152,7 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
     { path: '/runs', headers: BROWSER, isLive: true },
     { path: '/runs?branch=main', isLive: true },
   ],
+  'fastify /runs/trends': [{ path: '/runs/trends', headers: BROWSER, isLive: true }],
   'fastify /runs/:id': [{ path: '/runs/a-run', headers: BROWSER }],
   'fastify /misses': [{ path: '/misses?days=30', headers: BROWSER }],
   'fastify /action/:key': [{ path: `/action/${KEY.hash}?to=${DIGESTS.small.hash}`, headers: BROWSER }],
@@ -205,6 +206,7 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
   'fastify /api/v1/actions/:key/difference': [
     { path: `/api/v1/actions/${KEY.hash}/difference?to=${DIGESTS.small.hash}` },
   ],
+  'fastify /api/v1/trends': [{ path: '/api/v1/trends?weeks=2', isLive: true }],
   'fastify /api/v1/misses': [{ path: '/api/v1/misses?days=90' }],
   'fastify /auth/token': [
     {

@@ -21,6 +21,7 @@ import { compareActions, showAction } from '../actions/action.ts';
 import { logText } from '../log-text.ts';
 import { type DivergenceReader, divergenceRow } from '../overview/divergence-row.ts';
 import { DAY, figuresIn } from '../overview/figures.ts';
+import { HeldAnswers } from '../overview/held-answers.ts';
 import { hermeticityAnswer, readableDivergences } from '../overview/hermeticity.ts';
 import { nowAnswer } from '../overview/now.ts';
 import { setupAnswer } from '../overview/setup.ts';
@@ -29,7 +30,7 @@ import { storageAnswer } from '../overview/storage.ts';
 import { Survey } from '../overview/survey.ts';
 import { TrendReview, type TrendsQuery, trendsAnswer } from '../overview/trends.ts';
 import type { Reports } from '../runs/keep-report.ts';
-import { rankMisses } from '../runs/misses.ts';
+import { noMisses, rankMisses } from '../runs/misses.ts';
 import { listRuns, type RunsQuery, showRun } from '../runs/runs.ts';
 import type {
   Action,
@@ -192,41 +193,40 @@ export function difference(exchange: Exchange, from: Hash, to: Hash): Promise<Ac
   return compareActions(exchange.store, from, to);
 }
 
-const surveys = new WeakMap<ServerContext, Survey>();
+const surveyOf = onceFor(({ wholeStore }: ServerContext) => new Survey(wholeStore));
+const reviewOf = onceFor((history: History) => new StepReview(history));
+const trendsOf = onceFor((history: History) => new TrendReview(history));
+const missesOf = onceFor((_history: History) => new HeldAnswers<Misses>());
 
-/** One for each server. */
-function surveyOf(server: ServerContext): Survey {
-  const known = surveys.get(server) ?? new Survey(server.wholeStore);
-  surveys.set(server, known);
-  return known;
+/** Makes one for each server, or each store. */
+function onceFor<Owner extends object, Made>(make: (owner: Owner) => Made): (owner: Owner) => Made {
+  const all = new WeakMap<Owner, { readonly made: Made }>();
+  return (owner) => {
+    const known = all.get(owner) ?? { made: make(owner) };
+    all.set(owner, known);
+    return known.made;
+  };
 }
 
-const reviews = new WeakMap<History, StepReview>();
-
-/** One for each store. */
-function reviewOf(history: History): StepReview {
-  const known = reviews.get(history) ?? new StepReview(history);
-  reviews.set(history, known);
-  return known;
-}
-
-export function misses(
+export async function misses(
   exchange: Exchange,
   { days = 7, namespace }: Period & { readonly namespace?: string | undefined },
 ): Promise<Misses> {
-  const to = Date.now();
-  const from = to - Math.min(days, DASHBOARD.maxDays) * DAY;
-  return rankMisses(historyOf(exchange), within(exchange.store.reported, namespace), { from, to });
+  const history = historyOf(exchange);
+  const readable = within(exchange.store.reported, namespace);
+  const counted = Math.min(days, DASHBOARD.maxDays);
+  const period = (to: number) => ({ from: to - counted * DAY, to });
+  const find = async (at: number) => ({
+    ...(await rankMisses(history, readable, period(at))),
+    readAt: new Date(at).toISOString(),
+  });
+  const found = await missesOf(history).read([readable, counted], find);
+  return found ?? noMisses(period(Date.now()));
 }
 
-const trendReviews = new WeakMap<History, TrendReview>();
-
 export function trends(exchange: Exchange, { weeks = 12, ...query }: Partial<TrendsQuery>): Promise<Trends> {
-  const history = historyOf(exchange);
-  const known = trendReviews.get(history) ?? new TrendReview(history);
-  trendReviews.set(history, known);
   const asked = { ...query, weeks: Math.min(weeks, DASHBOARD.maxWeeks) };
-  return trendsAnswer(known, exchange.store.reported, asked);
+  return trendsAnswer(trendsOf(historyOf(exchange)), exchange.store.reported, asked);
 }
 
 export function historyOf({ server: { wholeStore } }: Exchange): History {

@@ -203,6 +203,7 @@ const PERIOD = { from: 'string', to: 'string' } as const;
 
 export const MISSES: ShapeOf<Misses> = {
   ...PERIOD,
+  'readAt?': 'string',
   runs: 'number',
   misses: 'number',
   lostMs: 'number',

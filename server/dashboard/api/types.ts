@@ -322,6 +322,8 @@ export interface Misses {
   /** The begin of the first day, in UTC: misses are added up by day. */
   readonly from: string;
   readonly to: string;
+  /** When they were read. Absent while they are read for the first time. */
+  readonly readAt?: string;
   readonly runs: number;
   readonly misses: number;
   /** The duration of the commands of all misses. */

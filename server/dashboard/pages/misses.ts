@@ -8,13 +8,14 @@ import { causeWord } from './words.ts';
 const DAYS = ['1', '7', '30', '90'];
 
 export function missesPage(misses: Misses, days: string, now: number): Html {
-  const { runs, misses: total, lostMs, causes, moreCauses } = misses;
+  const { runs, misses: total, lostMs, causes, moreCauses, readAt } = misses;
   const form = html`<form class="filters" method="get" action="/misses">
 ${select('days', 'Days', { all: 'Last 7 days', chosen: days === '7' ? '' : days, choices: DAYS.filter((one) => one !== '7') })}
 <button type="submit">Show</button>
 </form>`;
   const heading = html`<h1>Misses worth fixing</h1>
 <p class="lead">What made steps run again, ranked by the time that it cost. Begin at the top.</p>${form}`;
+  if (readAt === undefined) return html`${heading}${reading(days)}`;
   if (causes.length === 0) return html`${heading}${nothing(runs)}`;
   const [worst] = causes;
   const more =
@@ -31,6 +32,13 @@ ${tiles(
   ),
 )}
 <section>${causeTable(causes, now)}${more}</section>`;
+}
+
+function reading(days: string): Html {
+  return empty(
+    'The causes are being read',
+    html`<p>There are many of them. <a href="/misses?days=${days}">Look again</a> in a moment.</p>`,
+  );
 }
 
 function nothing(runs: number): Html {

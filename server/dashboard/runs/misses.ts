@@ -30,7 +30,7 @@ export async function rankMisses(
   { from, to }: MissesQuery,
 ): Promise<Misses> {
   const sums = new RankedMisses();
-  const firstDay = Math.floor(from / DAY_MS) * DAY_MS;
+  const firstDay = dayOf(from);
   const query = { kind: MISS_DAY_KIND, namespaces: readable, from: firstDay, to };
   for await (const { value } of documentsIn<StoredMissDay>(history, query)) sums.add(value);
   const { runs, misses, lostMs, droppedCauses } = sums;
@@ -43,6 +43,19 @@ export async function rankMisses(
     causes: sums.worst(DASHBOARD.listedCauses).map((cause) => rowOf(cause, lostMs)),
     moreCauses: Math.max(0, sums.size - DASHBOARD.listedCauses) + droppedCauses,
   };
+}
+
+/** While they are read for the first time. */
+export function noMisses({ from, to }: MissesQuery): Misses {
+  return {
+    from: new Date(dayOf(from)).toISOString(),
+    to: new Date(to).toISOString(),
+    ...{ runs: 0, misses: 0, lostMs: 0, causes: [], moreCauses: 0 },
+  };
+}
+
+function dayOf(at: number): number {
+  return Math.floor(at / DAY_MS) * DAY_MS;
 }
 
 function rowOf({ cause, count, lostMs, steps, example }: CauseSum, allLostMs: number): MissRow {

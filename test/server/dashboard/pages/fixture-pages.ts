@@ -46,6 +46,8 @@ const NOTHING_FOUND = {
   divergences: [],
 };
 
+const { readAt: _missesReadAt, ...MISSES_UNREAD } = MISSES;
+const { readAt: _trendsReadAt, ...TRENDS_UNREAD } = TRENDS;
 const { countedAt: _countedAt, ...NOT_COUNTED } = EMPTY_STORAGE;
 
 export const FIXTURE_PAGES: Readonly<Record<string, string>> = {
@@ -68,6 +70,8 @@ export const FIXTURE_PAGES: Readonly<Record<string, string>> = {
     '/misses',
     missesPage({ ...MISSES, causes: [], runs: 0 }, '7', AT),
   ),
+  'misses-unread-new': page('Misses worth fixing', '/misses', missesPage(MISSES_UNREAD, '7', AT)),
+  'trends-unread-new': page('Trends', '/runs/trends', trendsPage(TRENDS_UNREAD, {}, AT)),
   trends: page('Trends', '/runs/trends', trendsPage(TRENDS, { namespace: NASTY }, AT)),
   'trends-step': page('Trends', '/runs/trends', trendsPage(STEP_TRENDS, { step: NASTY }, AT)),
   'trends-new': page('Trends', '/runs/trends', trendsPage({ ...TRENDS, weeks: [] }, {}, AT)),

@@ -331,6 +331,7 @@ export const DIFFERENCE: ActionDifference = {
 export const MISSES: Misses = {
   from: ago(7 * 24 * 60),
   to: ago(0),
+  readAt: ago(0),
   runs: 1480,
   misses: 3911,
   lostMs: 61.3 * 3_600_000,

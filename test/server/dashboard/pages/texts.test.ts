@@ -3,22 +3,26 @@ import { expect, test } from 'vitest';
 import type { Html } from '../../../../core/html/html.ts';
 import { actionPage } from '../../../../server/dashboard/pages/action.ts';
 import { hermeticityPage } from '../../../../server/dashboard/pages/hermeticity.ts';
+import { missesPage } from '../../../../server/dashboard/pages/misses.ts';
 import { nowPage } from '../../../../server/dashboard/pages/now.ts';
 import { runPage } from '../../../../server/dashboard/pages/run.ts';
 import { runsPage } from '../../../../server/dashboard/pages/runs.ts';
 import { document, type Viewer } from '../../../../server/dashboard/pages/shell.ts';
 import { storagePage } from '../../../../server/dashboard/pages/storage.ts';
+import { trendsPage } from '../../../../server/dashboard/pages/trends.ts';
 import {
   ACTION,
   AT,
   DIFFERENCE,
   GROUPED_RUN,
   HERMETICITY,
+  MISSES,
   NASTY,
   NOW,
   RUN,
   RUNS,
   STORAGE,
+  TRENDS,
 } from './fixtures.ts';
 
 /** As a person reads it. */
@@ -115,6 +119,13 @@ test('a page links to nothing that its reader can not open', () => {
   expect(links(undefined)).toEqual(['/status']);
   expect(links({ name: 'ana', isLoggedIn: true })).toEqual(['/api/v1/openapi.json', '/status']);
   expect(links({ name: '', isLoggedIn: false })).toEqual(['/api/v1/openapi.json', '/status', '/metrics']);
+});
+
+test('what is still being read is said to be, and is no empty page', () => {
+  const { readAt: _misses, ...misses } = { ...MISSES, causes: [] };
+  const { readAt: _trends, ...trends } = { ...TRENDS, weeks: [] };
+  expect(textOf(missesPage(misses, '7', AT))).toContain('The causes are being read');
+  expect(textOf(trendsPage(trends, {}, AT))).toContain('The runs are being read');
 });
 
 test('a reader of a part of the server is told which part, a reader of all is not', () => {

@@ -26,6 +26,7 @@ import type { FleetFigures, FleetSpace, HeldBytes } from '../space.ts';
 import type { WrongObjects } from '../wrong-objects.ts';
 import { condemnAbandoned } from './abandoned.ts';
 import { FleetCount, type Held } from './count.ts';
+import { removeDeadLabels } from './dead-labels.ts';
 import { Deletions } from './deletions.ts';
 import type { Election, Mandate } from './election.ts';
 import { type EvictedEntries, FleetEviction } from './eviction.ts';
@@ -197,10 +198,17 @@ export class Janitor {
     const { space, accounts } = this.#options;
     let held = await this.#look(mandate);
     await this.#count.countAnew(mandate);
-    if (!accounts.isEmpty) held = await this.#evictForQuotas(mandate, held);
     // Another janitor, or a round that failed, may have begun an eviction: this one goes on to the target (R4).
     const evictFrom = this.#settledTerm === mandate.term ? STORE.evictFrom : STORE.evictTo;
     this.#settledTerm = undefined;
+    const isIndexFull =
+      held.index > space.limits.index * evictFrom ||
+      accounts.all.some((account) => account.held.index > account.quota.index * STORE.evictFrom);
+    if (isIndexFull) {
+      this.#add({ bytes: await removeDeadLabels(mandate, () => this.#isClosed) });
+      held = await this.#look(mandate);
+    }
+    if (!accounts.isEmpty) held = await this.#evictForQuotas(mandate, held);
     const hasFloors = accounts.all.some((account) => account.hasFloor);
     if (hasFloors && !held.byList) return;
     const eviction = hasFloors ? await SharedEviction.begin(mandate, accounts) : new FleetEviction(mandate);

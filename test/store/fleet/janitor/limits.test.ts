@@ -238,6 +238,29 @@ describe('an eviction', () => {
   });
 });
 
+test('labels without a result go before anything that can be a hit, and never fill the index', async () => {
+  const one = await fleet.node({ maxIndexBytes: 60 * SMALL_HELD, memoMs: 0 });
+  for (let number = 0; number < 20; number++) await putResult(one, `${number}`);
+  const live = { namespace: DEFAULT_NAMESPACE, label: 'live' };
+  await one.labels.put(live, addressOf('1').key);
+  await allLeasesEnd();
+  let puts = 0;
+  const flood = async () => {
+    for (; puts < 2000; puts++) {
+      const label = `${puts}`.padEnd(500, '.');
+      await one.labels.put({ namespace: DEFAULT_NAMESPACE, label }, addressOf('nowhere').key);
+      if (puts % 50 === 49) await one.engine.janitor.run();
+    }
+  };
+  await flood().catch((error) => expect(error).toMatchObject({ code: 'ASSAY_STORE_FULL' }));
+  await one.engine.janitor.run();
+  for (let number = 0; number < 20; number++)
+    expect(await one.results.get(addressOf(`${number}`)), `${number}`).toBeDefined();
+  expect((await one.labels.newest(DEFAULT_NAMESPACE, [], 'live'))?.key).toBe(addressOf('1').key);
+  await putResult(one, 'later');
+  await expectCounted(one);
+});
+
 describe('a write', () => {
   const full = { code: 'ASSAY_STORE_FULL' };
 

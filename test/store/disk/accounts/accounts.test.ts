@@ -122,6 +122,21 @@ describe('labels', () => {
   });
 });
 
+test('labels without a result are removed from a store without accounts too', async () => {
+  const machine = new Machine();
+  const store = await machine.open();
+  await machine.put(MAIN, 'kept', KIB);
+  for (const name of ['kept', 'nowhere'])
+    await store.labels.put({ namespace: MAIN, label: name }, addressOf(name, MAIN).key);
+  const left = async () => (await Array.fromAsync(store.review?.labels() ?? [])).map(({ label }) => label);
+  expect((await left()).toSorted()).toEqual(['kept', 'nowhere']);
+  const stop = new AbortController();
+  const counting = keepCounting(store, pino({ enabled: false }), stop.signal);
+  await expect.poll(left).toEqual(['kept']);
+  stop.abort();
+  await counting;
+});
+
 describe('a quota', () => {
   test('A4: at its quota a namespace evicts its own, and nothing of others', async () => {
     const machine = new Machine();

@@ -73,6 +73,44 @@ test('a server starts after `assay db migrate`, says which part is away, and ser
   expect(await two.ended()).toBe(0);
 });
 
+test('a server of a fleet keeps shares: it refuses what is above a quota, and shows all', async () => {
+  const env = { ...(await freshFleet()), ASSAY_TOKEN: 'whole-server' };
+  expect((await migrate(env)).code).toBe(0);
+  const limits = ['--max-size', '1GB', '--max-index-size', '100MB'];
+  const tokens = join(folder(), 'tokens.json');
+  writeFileSync(tokens, '{"tokens": []}', { mode: 0o600 });
+  const refused = new Serve(['--port', '0', ...limits, '--floor', 'acme/main=95%'], env);
+  expect(await refused.ended()).toBe(2);
+  expect(refused.stderr).toContain('90 % of --max-size');
+
+  const server = new Serve(
+    ['--port', '0', '--tokens', tokens, ...limits, '--quota', 'acme/pr=1MiB', '--floor', 'acme/main=50%'],
+    env,
+  );
+  const url = await server.url();
+  const bytes = contentOf('too large for the quota', 2 * MIB);
+  const put = async (namespace: string) => {
+    const named = ['--namespace', namespace, '--tokens', tokens];
+    const { stdout } = await runProcess([...FORMS.source, 'token', 'create', 'ci', ...named], {
+      cwd: tmpdir(),
+      env: baseEnvironment(),
+    });
+    const authorization = `Bearer ${stdout.trim()}`;
+    const send = () => ask(url + pathOf(digestOf(bytes)), 'PUT', { body: bytes, headers: { authorization } });
+    // The server reads the file again within seconds.
+    await expect.poll(async () => (await send()).status, { timeout: 60_000 }).not.toBe(401);
+    return (await send()).status;
+  };
+  expect(await put('acme/pr')).toBe(507);
+  expect(await put('acme/main')).toBe(200);
+  const headers = { authorization: 'Bearer whole-server' };
+  const page = (await ask(`${url}/metrics`, 'GET', { headers })).body.toString();
+  expect(page).toContain('assay_account_quota_bytes{account="acme/pr in the bucket"} 1048576\n');
+  expect(page).toContain('assay_account_floor_bytes{account="acme/main in PostgreSQL"} 50000000\n');
+  server.child.kill('SIGTERM');
+  expect(await server.ended()).toBe(0);
+});
+
 test('a server whose bucket is away is alive and not ready', async () => {
   const env = { ...(await freshFleet()) };
   await migrate(env);

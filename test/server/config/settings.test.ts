@@ -135,6 +135,15 @@ test('a fleet is read from the file, the flags or variables, and refused if it i
   expect(withFile('{}', [], variables).fleet).toMatchObject({ blobs: 's3://b/p', tier: undefined });
 });
 
+test('a fleet has the shares that its server is given', () => {
+  const variables = { ASSAY_INDEX: 'postgres://h/d', ASSAY_BLOBS: 's3://b/p' };
+  const { accounts } = withFile('{}', ['--quota=acme/pr=10%', '--floor=acme/main=1GB'], variables);
+  expect(accounts).toEqual([
+    { name: 'acme/pr', namespaces: ['acme/pr'], quota: { share: 0.1 }, floor: undefined },
+    { name: 'acme/main', namespaces: ['acme/main'], quota: undefined, floor: { bytes: 1e9 } },
+  ]);
+});
+
 test('--max-index-size is a number of bytes, only for a fleet, and that of --max-size without it', () => {
   const variables = { ASSAY_INDEX: 'postgres://h/d', ASSAY_BLOBS: 's3://b/p' };
   expect(withFile('{}', ['--max-size=3GB'], variables).fleet).toMatchObject({ maxIndexBytes: 3e9 });

@@ -22,13 +22,14 @@ export type JanitorFault = (typeof JANITOR_FAULTS)[number];
 /** Rounds of all nodes, until an elected one has ended its own without an error. Returns that node. */
 export async function elect(nodes: readonly FleetNode[]): Promise<FleetNode> {
   const start = performance.now();
+  let answers: Answer[] = [];
   while (performance.now() - start < PATIENCE_MS) {
-    const answers = await Promise.all(nodes.map((node) => node.ask({ kind: 'maintain' })));
+    answers = await Promise.all(nodes.map((node) => node.ask({ kind: 'maintain' })));
     const elected = nodes.find((_, at) => isElected(answers[at]));
     if (elected) return elected;
     await sleep(PAUSE_MS);
   }
-  throw new Error('no node is elected');
+  throw new Error(`no node is elected: ${JSON.stringify(answers)}`);
 }
 
 function isElected(answer: Answer | undefined): boolean {

@@ -26,7 +26,13 @@ export function nativeTracer(): Tracer {
   return new NativeTracer(HELPER);
 }
 
-export const TRACERS: Readonly<Record<'native' | 'strace', () => Tracer>> = {
+export type TracerName = 'native' | 'strace';
+
+export function isTracerName(text: string): text is TracerName {
+  return text === 'native' || text === 'strace';
+}
+
+export const TRACERS: Readonly<Record<TracerName, () => Tracer>> = {
   native: nativeTracer,
   strace: () => new StraceTracer(),
 };

@@ -30,6 +30,7 @@ import {
 } from '../rig.ts';
 
 const CORES = join(PROJECT, 'test/hermeticity/fixtures/cores.py');
+const TRACE_WITHHELD = join(PROJECT, 'test/hermeticity/fixtures/trace-withheld.ts');
 
 export function describeTracer(name: string, makeTracer: () => Tracer): void {
   describe(`${name} meets the contract of a tracer`, () => {
@@ -295,8 +296,14 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         expect(await withheld(program(0, NOBODY, 0o2755))).toEqual([undefined]);
       });
 
-      it.runIf(geteuid?.() !== 0)('are told to an ordinary user', async () => {
-        expect(await withheld(realpathSync('/usr/bin/su'))).toEqual(['set-user-ID']);
+      it('are told to an ordinary user', () => {
+        const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+        const become = geteuid?.() === 0 ? ['setpriv', ...user] : ['env'];
+        const [wrapper = '', ...args] = [...become, process.execPath, TRACE_WITHHELD, name];
+        const program = realpathSync('/usr/bin/su');
+        chmodSync(folder.path, 0o755);
+        const told = execFileSync(wrapper, [...args, folder.path, program], { encoding: 'utf8' });
+        expect(JSON.parse(told)).toEqual(['set-user-ID']);
       });
     });
 

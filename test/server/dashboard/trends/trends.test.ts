@@ -147,9 +147,11 @@ test('a commit that made a step slower, and a flaky step', async () => {
   );
   const passed = await keep(MAIN, reportOf([{ ...miss('test', { kind: 'failed-before' }, 9), key: KEY }]));
   /* What a pull request or another branch does makes no step of main slower. */
-  for (let run = 0; run < 4; run++) {
-    await keep(PULL, reportOf([miss('build', FILE, 9000)], { commit: 'f'.repeat(40) }));
-    await keep(MAIN, reportOf([miss('build', FILE, 9000)], { commit: 'f'.repeat(40), branch: 'fix' }));
+  for (let run = 0; run < 8; run++) {
+    const later = (branch: string) => ({ commit: `${branch}-${run}`, branch });
+    const slow = reportOf([miss('build', FILE, run < 4 ? 100 : 9000)], later('main'));
+    await keep(PULL, slow);
+    await keep(MAIN, reportOf([miss('build', FILE, 9000)], later('fix')));
   }
   const { slower, flaky } = await get(TEAM);
   expect(slower).toMatchObject([

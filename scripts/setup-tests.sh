@@ -27,6 +27,7 @@ iproute2            # networks that can be broken: test/crash/fleet
 libc6-dev           # headers and start files for gcc
 libfaketime         # nodes with a wrong clock: test/crash/fleet
 make                # the C example
+nox                 # a real command: test/commands
 nginx-light         # bench: the peer of the server
 ninja-build         # drives ccache in test/clients
 openssl             # certificates for clients that speak only TLS

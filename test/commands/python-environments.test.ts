@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   'a command of an editable installation': ['.venv/bin/acme'],
   'a command after activate': ['sh', '-c', '. .venv/bin/activate && say && acme'],
   'pytest with a plugin that calls git': ['.venv/bin/python', '-m', 'pytest', '-p', 'no:cacheprovider'],
+  'nox in the environment of the clone': ['nox', '-s', 'tests'],
   mypy: ['.venv/bin/python', '-m', 'mypy', '--ignore-missing-imports', 'src'],
 };
 

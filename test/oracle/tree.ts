@@ -40,6 +40,15 @@ export function withoutPath(text: string, folder: string): string {
   return text.replaceAll(folder, '/workspace').replaceAll(`${dirname(folder)}/`, '/above/');
 }
 
+/** Whether a link leads above the workspace. Folders there count by all their names, which depend on the clone's place. */
+export function leadsOut(tree: Tree): boolean {
+  return [...tree].some(([path, what]) => {
+    const [, target] = /^link to (\.\..*)$/.exec(what) ?? [];
+    const [top] = path.split('/');
+    return target !== undefined && !`${join(dirname(path), target)}/`.startsWith(`${top}/`);
+  });
+}
+
 /** What changed or went. New files are left out. */
 export function lossesOf(before: Tree, after: Tree): string[] {
   return treeDifferences(before, new Map([...after].filter(([path]) => before.has(path))));

@@ -251,7 +251,7 @@ class Case {
       const isKnown = known.some(
         ({ stores, shown, from, above }) =>
           stores.has(clone.store) &&
-          (from === clone || !leadsOut(before)) &&
+          !leadsOut(before) &&
           lossesOf(shown, others).length === 0 &&
           treeDifferences(above, from.above()).length === 0,
       );

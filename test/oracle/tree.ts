@@ -40,7 +40,7 @@ export function withoutPath(text: string, folder: string): string {
   return text.replaceAll(folder, '/workspace').replaceAll(`${dirname(folder)}/`, '/above/');
 }
 
-/** Whether a link leads above the workspace. Folders there count by all their names, which depend on the clone's place. */
+/** Whether a link leads above the workspace. Folders there, /tmp among them, then count by all their names. */
 export function leadsOut(tree: Tree): boolean {
   return [...tree].some(([path, what]) => {
     const [, target] = /^link to (\.\..*)$/.exec(what) ?? [];

@@ -77,7 +77,9 @@ describe.each(SHOWN)('$name', (row) => {
     const made = contents(used);
     const fresh = machines.clone('at/home');
     writeFileSync(join(fresh, file), content);
-    expect((await machines.run('f', fresh)).summary.outcome).toBe('hit-remote');
+    const clean = await machines.run('f', fresh);
+    expect(clean.summary.outcome, clean.summary.reason).toBe(row.showsCache ? 'miss' : 'hit-remote');
+    if (row.showsCache) expect(clean.summary.reason).toMatch(/cache(?:__)? is gone/);
     expect(contents(fresh)).toEqual(made);
   });
 

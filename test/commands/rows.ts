@@ -13,6 +13,8 @@ export interface Row {
   readonly edit: readonly [string, string];
   /** An output holds the workspace's path, so another folder is a miss. */
   readonly holdsPath?: true;
+  /** It lists folders in which its own cache lies: a result from a used clone stays there (docs/HERMETICITY.md). */
+  readonly showsCache?: true;
   /** Variables for the run by hand. */
   readonly byHand?: Readonly<Record<string, string>>;
 }
@@ -52,6 +54,7 @@ export const ROWS: readonly Row[] = [
   },
   {
     name: 'pytest',
+    showsCache: true,
     files: {
       'app/__init__.py': '',
       'app/sums.py': 'def add(a, b):\n    return a + b\n',
@@ -193,6 +196,7 @@ export const ROWS: readonly Row[] = [
   },
   {
     name: 'mypy',
+    showsCache: true,
     files: {
       'app/sums.py': 'def add(a: int, b: int) -> int:\n    return a + b\n',
       'mypy.ini': '[mypy]\nstrict = True\n',

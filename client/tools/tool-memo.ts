@@ -24,6 +24,16 @@ export class ToolMemo {
   }
 
   resolve(name: string, search: ToolSearch, missing?: ErrorCode): Tool {
+    const path = this.#withoutPackages(name, search.path);
+    if (path !== search.path && this.isFindable(name, { ...search, path })) {
+      const shared = this.#resolve(name, { ...search, path }, missing);
+      /* A package may have the program that env searches for a script. */
+      if (!searchesPath(shared)) return shared;
+    }
+    return this.#resolve(name, search, missing);
+  }
+
+  #resolve(name: string, search: ToolSearch, missing: ErrorCode | undefined): Tool {
     const id = this.#searchId(name, search);
     const known = this.#found.get(id);
     if (known) return known;
@@ -40,7 +50,8 @@ export class ToolMemo {
     return this.#resolvedAt.get(tool);
   }
 
-  isFindable(name: string, search: Pick<ToolSearch, 'path' | 'folder'>): boolean {
+  isFindable(name: string, { path: whole, folder }: Pick<ToolSearch, 'path' | 'folder'>): boolean {
+    const search = { path: this.#withoutPackages(name, whole), folder };
     const id = this.#searchId(name, search);
     const found = this.#findable.get(id) ?? isFindable(name, search);
     this.#findable.set(id, found);
@@ -60,6 +71,19 @@ export class ToolMemo {
       this.#findable.delete(id);
     }
     this.#inside.clear();
+  }
+
+  /**
+   * The path behind the first folders of the workspace that have no such program: each package has others, and all
+   * share the rest.
+   */
+  #withoutPackages(name: string, path: string): string {
+    if (name.includes('/')) return path;
+    const folders = path.split(delimiter);
+    const isPassed = (folder: string) =>
+      folder.startsWith(`${this.#workspace}/`) && !isFindable(name, { path: folder, folder });
+    const first = folders.findIndex((folder) => !isPassed(folder));
+    return first > 0 ? folders.slice(first).join(delimiter) : path;
   }
 
   /** A name without a slash is searched on PATH, whatever the folder. */
@@ -84,6 +108,10 @@ export class ToolMemo {
   #holds(path: string): boolean {
     return [path, realPath(path)].some((one) => `${one}/`.startsWith(`${this.#workspace}/`));
   }
+}
+
+function searchesPath({ interpreters }: Tool): boolean {
+  return interpreters.some((one) => !one.name.includes('/') || searchesPath(one));
 }
 
 function realPath(path: string): string {

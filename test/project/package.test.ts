@@ -126,6 +126,7 @@ test('the server serves, on the Node of the package and in the process that was 
 const PAGES = {
   '/': 'Now',
   '/runs': 'Runs',
+  '/runs/trends': 'Trends',
   '/misses': 'Misses worth fixing',
   '/hermeticity': 'Hermeticity',
   '/storage': 'Storage and trust',

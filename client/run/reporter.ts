@@ -91,8 +91,8 @@ export class Reporter {
     return `${this.#colour('yellow', 'miss')} ${name}: ${inOneLine(reason)}; ran ${duration(commandMs)}, ${this.#publicationText(summary)}`;
   }
 
-  #publicationText({ published, shared, status }: RunSummary): string {
-    if (!published) return `not published${this.#notPublished ? `: ${inOneLine(this.#notPublished)}` : ''}`;
+  #publicationText({ published, shared, status, reason }: RunSummary): string {
+    if (!published) return `not published${whyNotKept(this.#notPublished, reason)}`;
     const where = shared ? 'local, remote' : 'local';
     return `published (${where})${proofMark(status)}`;
   }
@@ -261,6 +261,12 @@ const NOTHING_KEPT =
   '. Nothing can prove such results, so nothing is kept; --keep-unproven=local, or "keepUnproven": "local" in assay.json, keeps them here';
 
 /** What a line adds about a result that nothing can prove. */
+/** The reason of a repeated miss has it already. */
+export function whyNotKept(why: string | undefined, reason: string): string {
+  if (why === undefined) return '';
+  return reason.endsWith(why) ? ' again' : `: ${inOneLine(why)}`;
+}
+
 export function proofMark(status: EvidenceStatus | undefined): string {
   return status === 'unproven' || status === 'unwatched' ? `, ${status}` : '';
 }

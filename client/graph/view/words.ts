@@ -1,6 +1,6 @@
 // The text of a graph run: one line for each step, and a summary. Terminal and log files get the same words.
 
-import { checkedText, duration, proofMark, sampleText, savedText } from '../../run/reporter.ts';
+import { checkedText, duration, proofMark, sampleText, savedText, whyNotKept } from '../../run/reporter.ts';
 import type { Colour } from '../../terminal/colour.ts';
 import { inOneLine } from '../../terminal/sync-stream.ts';
 import type { GraphSummary, StepEnd } from './events.ts';
@@ -92,10 +92,10 @@ export function whyOf(end: StepEnd): string {
   return inOneLine(end.reason);
 }
 
-function keptText({ published, notPublished, status }: StepEnd): string {
+function keptText({ published, notPublished, status, reason }: StepEnd): string {
   const mark = proofMark(status);
   if (published) return mark === '' ? '' : `; kept${mark}`;
-  return notPublished === undefined ? '' : `; not kept: ${notPublished}`;
+  return notPublished === undefined ? '' : `; not kept${whyNotKept(notPublished, reason)}`;
 }
 
 export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], colour: Colour): string[] {

@@ -118,6 +118,16 @@ test('a run whose result was not published says why', async () => {
   );
 });
 
+test('a repeated miss says once why nothing is kept', async () => {
+  const step = ['--input', 'src/**', '--output', 'out', '--', 'true'];
+  const first = await shop.assay(['run', ...step]);
+  expect(first.stderr).toMatch(/no earlier run; ran .*, not published: its declared output out is missing/);
+  const again = await shop.assay(['run', ...step]);
+  expect(again.stderr).toMatch(
+    /left no result: its declared output out is missing; ran .*, not published again$/m,
+  );
+});
+
 test('an earlier action that is no longer stored is not "no earlier run"', async () => {
   await run();
   for (const name of readdirSync(shop.store))

@@ -1,5 +1,5 @@
 // Sends the end of the logs of failed steps to the remote, before the report that names them.
-// Whatever fails, the report goes without them.
+// A log that cannot be read or sent is left out. The report is sent all the same.
 import { RUN_REPORT, RUNS_FORM } from '../../core/metadata/run-report.ts';
 import type { Store } from '../../store/store.ts';
 import type { StepEnd } from '../graph/view/events.ts';

@@ -173,7 +173,7 @@ interface Put {
   readonly isLacking: boolean;
 }
 
-/** Who sends a blob. */
+/** The tenant and the holder that send a blob. */
 export interface Sender {
   /** Undefined: the store itself. */
   readonly tenant: string | undefined;

@@ -74,7 +74,7 @@ export async function setupAnswer(
   };
 }
 
-/** What was seen of a row: of its tools over its protocols. */
+/** The requests of the tools of a row, over the protocols of the row. */
 function seenBy({ seen }: Counters, { tools, protocols }: SeenAs) {
   return [...seen].flatMap(([name, found]) => {
     const [tool = '', protocol = ''] = name.split('/');

@@ -180,7 +180,7 @@ async function stepList(
   isStored: (key: string) => Promise<boolean>,
 ): Promise<RunStep[]> {
   const found: RunStep[] = [];
-  /* Who may read blobs, but not those of this run, must not learn the digest of a log. */
+  /* The digest of a log stays hidden: a viewer without the run's blobs could read the log by it elsewhere. */
   for (const { id: _, log: _log, ...step } of steps.toSorted((a, b) => a.startMs - b.startMs))
     found.push({
       ...step,

@@ -1,8 +1,8 @@
 // Steps that failed and passed with the same key. A later run under that key shows it.
 // Guarantee: nothing that anybody compared differed between the two runs.
 //
-// What is not known: a command that failed leaves no facts. If it depends on a file that it does not declare, and that
-// file changed after it failed, it looks flaky.
+// Not guaranteed: a failed command leaves no facts. A step looks flaky if an undeclared file that it reads changed after
+// the failure.
 import type { MissKind, ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';

@@ -2,7 +2,7 @@
 // which on the step was slower (docs/decisions/0510).
 // Guarantee: a commit is named only if the step took clearly longer in nearly all runs from it on than in those before.
 //
-// What is not known: the machines. Slower machines from one commit on look like a slower commit.
+// Not guaranteed: runs do not name their machines. Slower machines from one commit on look like a slower commit.
 import type { RunReport } from '../../../core/metadata/run-report.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
 import { DASHBOARD } from '../../limits.ts';

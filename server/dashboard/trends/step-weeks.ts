@@ -15,7 +15,7 @@ export const WEEK_MS = 7 * DAY_MS;
 /** 1970 began on a Thursday. */
 const FIRST_MONDAY_MS = 4 * DAY_MS;
 
-/** What is not counted under a name of its own. */
+/** The row of all names beyond the limit of rows. */
 export const OTHER = '(other)';
 
 /** Monday, 0:00 UTC. */

@@ -29,7 +29,7 @@ const REMOVE: Statement = {
 interface Page {
   readonly namespace: string;
   readonly label: Buffer;
-  /** What was removed. */
+  /** Of the labels that were removed. */
   readonly bytes: number;
 }
 

@@ -8,8 +8,8 @@ import {
   parseFlags,
   usage,
 } from '../../core/cli/command.ts';
+import { counted } from '../../core/text/amounts.ts';
 import type { Adoption, Found } from '../../store/fleet/ownership/adoption.ts';
-import { counted } from '../dashboard/pages/format.ts';
 import { becomeNode } from './become-node.ts';
 
 const DECLINED = 1;

@@ -9,6 +9,7 @@ import {
   parseNumber,
   usage,
 } from '../../core/cli/command.ts';
+import { bytes, counted } from '../../core/text/amounts.ts';
 import { refuseIfNoStore } from '../../store/disk/fs/layout.ts';
 import type { StoreEvent } from '../../store/events.ts';
 import { STORE } from '../../store/limits.ts';
@@ -20,7 +21,6 @@ import { newProgress, type ScrubProgress, scrub, shareDone } from '../../store/s
 import { Throttle } from '../../store/scrub/throttle.ts';
 import { loadChecksum } from '../../store/shared/checksum.ts';
 import type { Engine } from '../../store/store.ts';
-import { bytes, counted } from '../dashboard/pages/format.ts';
 import { becomeNode } from './become-node.ts';
 
 const FLEET = 'fleet';

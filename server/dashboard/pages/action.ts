@@ -1,10 +1,11 @@
 // Action: the command, its inputs as a tree, its facts, outputs, log and receipt, and how it differs from another.
 import { type Html, html, multiline, NOTHING } from '../../../core/html/html.ts';
+import { bytes, counted } from '../../../core/text/amounts.ts';
 import { plainLog } from '../../../core/text/plain-log.ts';
 import type { Action, ActionDifference, ActionResultDetails, FileRow, LogText } from '../api/types.ts';
 import { divergenceCard } from './divergence.ts';
 import { fileTree } from './file-tree.ts';
-import { absolute, ago, bytes, counted, duration, short } from './format.ts';
+import { absolute, ago, duration, short } from './format.ts';
 import { badge, callout, copyable, joined, link, section, table, tile, tiles, webLink } from './parts.ts';
 import { causeWord, protocolWord, statusWord, stepOutcome } from './words.ts';
 

@@ -1,27 +1,11 @@
-// Numbers, sizes, durations and times as a person reads them. Every number has its unit.
+// Durations, shares and times as a person reads them. core/text/amounts.ts has numbers and sizes.
 import { type Html, html } from '../../../core/html/html.ts';
+import { counted } from '../../../core/text/amounts.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-
-export function count(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
-}
-
-/** "1 run", "12,345 runs". */
-export function counted(value: number, noun: string, plural = `${noun}s`): string {
-  return `${count(value)} ${value === 1 ? noun : plural}`;
-}
-
-export function bytes(value: number): string {
-  if (value < 1024) return `${count(value)} B`;
-  const units = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-  const power = Math.min(Math.floor(Math.log2(value) / 10), units.length);
-  const scaled = value / 1024 ** power;
-  return `${scaled.toFixed(scaled < 100 ? 1 : 0)} ${units[power - 1]}`;
-}
 
 export function duration(milliseconds: number): string {
   const value = Math.max(0, milliseconds);

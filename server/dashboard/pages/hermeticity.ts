@@ -1,9 +1,10 @@
 // Hermeticity: how well each step of the fleet is proven, what was found, and keys with two results.
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
+import { count, counted } from '../../../core/text/amounts.ts';
 import type { FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
 import { divergenceCard } from './divergence.ts';
-import { ago, count, counted } from './format.ts';
+import { ago } from './format.ts';
 import { badge, bar, copyable, empty, link, section, table } from './parts.ts';
 import { STATUS_MEANING, STATUS_TONES, statusWord } from './words.ts';
 

@@ -1,9 +1,10 @@
 // Run: the steps on a timeline, the critical path, and why each step ran.
 import { type Html, html, multiline, NOTHING } from '../../../core/html/html.ts';
+import { bytes, count, counted } from '../../../core/text/amounts.ts';
 import { plainLog } from '../../../core/text/plain-log.ts';
 import type { FailedStep, Run, TailEvent } from '../api/types.ts';
 import { isOfPullRequests, pullRequestOf } from '../pull-requests.ts';
-import { ago, bytes, count, counted, duration, short } from './format.ts';
+import { ago, duration, short } from './format.ts';
 import { callout, empty, link, section, table, tile, tiles, webLink } from './parts.ts';
 import { timeline } from './timeline.ts';
 import { eventWord, runOutcome, runTitle } from './words.ts';

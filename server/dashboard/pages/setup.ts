@@ -1,8 +1,9 @@
 // Set up: for each tool what to write, with this server's address, and a light that says whether it works.
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
+import { counted } from '../../../core/text/amounts.ts';
 import type { Setup, ToolSetup } from '../api/types.ts';
 import { TOOLS } from '../setup/tools.ts';
-import { ago, counted } from './format.ts';
+import { ago } from './format.ts';
 import { copyable } from './parts.ts';
 
 const TEAM = /^[0-9A-Za-z_.-]{1,100}$/;

@@ -1,8 +1,9 @@
 // The steps of a run as a table with a bar for each: when it began, how long it waited and ran. The bars are
 // drawn on the server, so they need no script.
 import { type Html, html, NOTHING, type Value } from '../../../core/html/html.ts';
+import { bytes, counted } from '../../../core/text/amounts.ts';
 import type { FactCounts, Run, RunStep } from '../api/types.ts';
-import { bytes, counted, duration } from './format.ts';
+import { duration } from './format.ts';
 import { badge, copyable, link } from './parts.ts';
 import { STEP_TONES, statusWord, stepOutcome } from './words.ts';
 

@@ -1,5 +1,6 @@
 // Trends: week by week, whether the cache helps more, and what costs time: slower and flaky steps, branches, pull requests.
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
+import { bytes, count, counted } from '../../../core/text/amounts.ts';
 import type {
   BranchTrend,
   FlakyStep,
@@ -13,7 +14,7 @@ import type {
   Trends,
   TrendWeek,
 } from '../api/types.ts';
-import { ago, bytes, count, counted, duration, percent, short } from './format.ts';
+import { ago, duration, percent, short } from './format.ts';
 import { bar, empty, link, section, select, table, tile, tiles } from './parts.ts';
 
 /** The filters as the address has them. */

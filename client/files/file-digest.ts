@@ -45,12 +45,8 @@ function waitUntilSettled({ mtimeMs, ctimeMs }: Stats, now: () => number): void 
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-const buffer: { value: Buffer } = { value: Buffer.alloc(0) };
-
-/** Files are read into this buffer from now on: a search in it needs no copy of them. */
-export function readInto(chunk: Buffer): void {
-  buffer.value = chunk;
-}
+/** Made by the first file that is read. */
+let chunk: Buffer | undefined;
 
 /**
  * Reads the whole file synchronously: for many small files that is twice as fast as promises
@@ -76,8 +72,7 @@ export function digestFile(systemPath: string | Buffer, onRead?: OnRead): { dige
 }
 
 function digestOpenFile(descriptor: number, onRead?: OnRead): Digest {
-  if (buffer.value.length === 0) buffer.value = Buffer.allocUnsafe(STORE.chunkBytes);
-  const chunk = buffer.value;
+  chunk ??= Buffer.allocUnsafe(STORE.chunkBytes);
   let length = readSync(descriptor, chunk, 0, chunk.length, null);
   if (length < chunk.length) {
     const more = readSync(descriptor, chunk, length, chunk.length - length, null);

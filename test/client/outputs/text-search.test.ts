@@ -119,7 +119,7 @@ test('all needles of a name are found once, and the others are still searched', 
   expect(search(needles, file)).toEqual(['build-7', 'workspace']);
 });
 
-test('a file that is read into the memory of the search has its own digest, and its texts are found', () => {
+test('a file that is searched while it is read has its own digest, and its texts are found', () => {
   const folder = mkdtempSync('/tmp/assay-test-');
   try {
     const file = join(folder, 'file');

@@ -84,10 +84,15 @@ const TRUNK: CommandTable = {
     isServers: true,
     load: async () => (await import('../server/commands/db.ts')).dbCommand,
   },
-  store: {
-    summary: 'copy a store between a folder and a fleet of servers; verify a fleet',
+  'store migrate': {
+    summary: 'copy a store between a folder and a fleet of servers',
     isServers: true,
-    load: async () => (await import('../server/commands/store.ts')).storeCommand,
+    load: async () => (await import('../server/commands/store.ts')).migrateCommand,
+  },
+  'store verify': {
+    summary: 'read everything in a fleet of servers, and check it',
+    isServers: true,
+    load: async () => (await import('../server/commands/store.ts')).verifyCommand,
   },
   login: {
     summary: 'get a token of the shared cache for a CI job',
@@ -113,13 +118,16 @@ const NOTHING_RAN = 125;
 
 export async function main(args: readonly string[]): Promise<number> {
   removeStartOptions();
-  const [name, ...rest] = args;
-  let failureCode = NO_COMMAND;
+  const [name] = args;
+  let [failureCode, rest] = [NO_COMMAND, args];
   try {
     if (name === undefined || name === '--help' || name === '-h' || name === 'help')
       return print(overview(await allCommands(), new SyncStream(1).columns));
     if (name === '--version' || name === '-V' || name === 'version') return print(`assay ${VERSION}\n`);
-    const entry = commandIn(TRUNK, name) ?? (await commandOfWing(name));
+    const called = commandIn(TRUNK, args) ?? (await laterCommand(args));
+    if (typeof called === 'string') return print(called);
+    const { entry } = called;
+    rest = called.rest;
     failureCode = NOTHING_RAN;
     if (!entry.isServers) takeToken();
     const command = await entry.load();
@@ -139,20 +147,47 @@ async function allCommands(): Promise<CommandTable> {
   return Object.fromEntries(tables.flatMap((table) => Object.entries(table)));
 }
 
-async function commandOfWing(name: string): Promise<CommandEntry> {
-  const commands = await allCommands();
-  const entry = commandIn(commands, name);
-  if (entry) return entry;
-  const { WING_OF } = await import('./wings.ts');
-  if (Object.hasOwn(WING_OF, name))
-    throw new AssayError('ASSAY_NOT_IN_BUILD', `${name} is a command of wings/${WING_OF[name]}`);
-  const hint = suggestion(name, Object.keys(commands), '');
-  throw new AssayError('ASSAY_USAGE', `there is no command ${JSON.stringify(name)}${hint}`);
+interface Called {
+  readonly entry: CommandEntry;
+  /** The arguments after the command's name. */
+  readonly rest: readonly string[];
 }
 
-/** `name` comes from the command line, so it may also be that of a method of every object. */
-function commandIn(commands: CommandTable, name: string): CommandEntry | undefined {
-  return Object.hasOwn(commands, name) ? commands[name] : undefined;
+/** A command that the trunk lacks; or the help of all commands that begin with this word. */
+async function laterCommand(args: readonly string[]): Promise<Called | string> {
+  const commands = await allCommands();
+  const called = commandIn(commands, args);
+  if (called) return called;
+  const { WING_OF } = await import('./wings.ts');
+  for (const [name] of namesIn(args))
+    if (Object.hasOwn(WING_OF, name))
+      throw new AssayError('ASSAY_NOT_IN_BUILD', `${name} is a command of wings/${WING_OF[name]}`);
+  const [first = ''] = args;
+  const group = Object.entries(commands).filter(([name]) => name.startsWith(`${first} `));
+  if (group.length > 0 && asksForHelp(args))
+    return overview(Object.fromEntries(group), new SyncStream(1).columns);
+  if (group.length > 0)
+    throw new AssayError('ASSAY_USAGE', `say ${group.map(([name]) => `\`assay ${name}\``).join(' or ')}`);
+  const firsts = Object.keys(commands).map((name) => name.replace(/ .*/, ''));
+  const hint = suggestion(first, firsts, '');
+  throw new AssayError('ASSAY_USAGE', `there is no command ${JSON.stringify(first)}${hint}`);
+}
+
+/** The words come from the command line, so they may also be the name of a method of every object. */
+function commandIn(commands: CommandTable, args: readonly string[]): Called | undefined {
+  for (const [name, words] of namesIn(args)) {
+    const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (entry) return { entry, rest: args.slice(words) };
+  }
+  return undefined;
+}
+
+/** What the command may be named, and of how many words that is: `run`, or `store backup`. */
+function namesIn([first = '', second = '']: readonly string[]): (readonly [string, number])[] {
+  return [
+    [first, 1],
+    [`${first} ${second}`, 2],
+  ];
 }
 
 /** The options of the engine that bin/start/main.c set are for this process alone. */

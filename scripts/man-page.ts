@@ -12,14 +12,16 @@ export function manPage(executable: string, version: string): string {
   const help = (...args: readonly string[]) =>
     execFileSync(executable, [...args, '--help'], { encoding: 'utf8', env: {} });
   const general = help();
-  const commands = [...general.matchAll(/^ {2}([a-z][a-z-]*) {2,}\S/gm)].map(([, name = '']) => name);
+  const commands = [...general.matchAll(/^ {2}([a-z][a-z-]*(?: [a-z-]+)?) {2,}\S/gm)].map(
+    ([, name = '']) => name,
+  );
   if (commands.length === 0) throw new Error('`assay --help` lists no command');
   return [
     `.TH ASSAY 1 "" "Assay ${version}"`,
     '.SH NAME',
     'assay \\- a content\\-addressed build and action cache',
     ...section('SYNOPSIS', general),
-    ...commands.flatMap((name) => section(`ASSAY ${name.toUpperCase()}`, help(name))),
+    ...commands.flatMap((name) => section(`ASSAY ${name.toUpperCase()}`, help(...name.split(' ')))),
     '',
   ].join('\n');
 }

@@ -46,14 +46,14 @@ async function commandsOf(name: string): Promise<CommandOfWing[]> {
 
 /** The commands in a list, which is read as text: an earlier list may import a wing that is gone. */
 export function commandsIn(list: string): CommandOfWing[] {
-  const rows = list.matchAll(/^ {2}'?([a-z-]+)'?: '([a-z-]+)',$/gm);
+  const rows = list.matchAll(/^ {2}'?([a-z -]+)'?: '([a-z-]+)',$/gm);
   return [...rows].map(([, command = '', wing = '']) => ({ command, wing }));
 }
 
 /** The lines of an object, as the formatter writes them. */
 function table(rows: readonly (readonly [key: string, value: string])[]): string {
   const lines = rows.map(([key, value]) =>
-    key === value ? `  ${key},\n` : `  ${key.includes('-') ? `'${key}'` : key}: ${value},\n`,
+    key === value ? `  ${key},\n` : `  ${/[- ]/.test(key) ? `'${key}'` : key}: ${value},\n`,
   );
   return lines.length === 0 ? '{};\n' : `{\n${lines.join('')}};\n`;
 }

@@ -45,7 +45,7 @@ export interface CommandEntry {
   load(): Promise<CommandModule>;
 }
 
-/** Commands by name, in the order of the help. */
+/** Commands by name, in the order of the help. A name has one word, or two: `store migrate`. */
 export type CommandTable = Readonly<Record<string, CommandEntry>>;
 
 export interface ParsedFlags {

@@ -51,8 +51,12 @@ const HELP = ['help', 'describe the command'] as const;
 
 /** What stands after `--` is the wrapped command’s, and completes as files. */
 function bash(commands: readonly Known[]): string {
-  const cases = commands.map(
-    ({ name, flags }) => `      ${name}) choices='${flags.map(([flag]) => `--${flag}`).join(' ')}' ;;`,
+  const flagsOf = commands.map(
+    ({ name, flags }) =>
+      `      ${pattern(name)}) choices='${flags.map(([flag]) => `--${flag}`).join(' ')}' ;;`,
+  );
+  const seconds = groupsIn(commands).map(
+    ([first, group]) => `      ${first}) choices='${group.map(({ name }) => second(name)).join(' ')}' ;;`,
   );
   return `_assay() {
   local word="\${COMP_WORDS[COMP_CWORD]}" choices='' at
@@ -61,10 +65,14 @@ function bash(commands: readonly Known[]): string {
     if [ "\${COMP_WORDS[at]}" = -- ]; then return; fi
   done
   if [ "$COMP_CWORD" -eq 1 ]; then
-    choices='${commands.map(({ name }) => name).join(' ')}'
+    choices='${[...new Set(commands.map(({ name }) => firstWord(name)))].join(' ')}'
   elif [[ "$word" == -* ]]; then
+    case "\${COMP_WORDS[1]} \${COMP_WORDS[2]} " in
+${flagsOf.join('\n')}
+    esac
+  elif [ "$COMP_CWORD" -eq 2 ]; then
     case "\${COMP_WORDS[1]}" in
-${cases.join('\n')}
+${seconds.join('\n')}
     esac
   fi
   COMPREPLY=($(compgen -W "$choices" -- "$word"))
@@ -73,15 +81,54 @@ complete -o default -F _assay assay
 `;
 }
 
+/** Of a case in bash: the words of the name, and a space. */
+function pattern(name: string): string {
+  return `${name.replace(' ', '\\ ')}\\ *`;
+}
+
 function fish(commands: readonly Known[]): string {
-  const lines = commands.flatMap(({ name, summary, flags }) => [
-    `complete -c assay -n __fish_use_subcommand -f -a ${name} -d ${quoted(summary)}`,
-    ...flags.map(
-      ([flag, text]) =>
-        `complete -c assay -n '__fish_seen_subcommand_from ${name}' -l ${flag} -d ${quoted(text)}`,
+  const firsts = commands
+    .filter(({ name }) => second(name) === undefined)
+    .map(
+      ({ name, summary }) => `complete -c assay -n __fish_use_subcommand -f -a ${name} -d ${quoted(summary)}`,
+    );
+  const groups = groupsIn(commands).flatMap(([first, group]) => [
+    `complete -c assay -n __fish_use_subcommand -f -a ${first}`,
+    ...group.map(
+      ({ name, summary }) =>
+        `complete -c assay -n '__fish_seen_subcommand_from ${first}' -f -a ${second(name)} -d ${quoted(summary)}`,
     ),
   ]);
-  return `${lines.join('\n')}\n`;
+  const flags = commands.flatMap(({ name, flags }) =>
+    flags.map(([flag, text]) => `complete -c assay -n '${seen(name)}' -l ${flag} -d ${quoted(text)}`),
+  );
+  return `${[...firsts, ...groups, ...flags].join('\n')}\n`;
+}
+
+/** The condition in fish that the command's words were typed. */
+function seen(name: string): string {
+  return name
+    .split(' ')
+    .map((word) => `__fish_seen_subcommand_from ${word}`)
+    .join('; and ');
+}
+
+/** The commands of two words, by the first one. */
+function groupsIn(commands: readonly Known[]): [string, Known[]][] {
+  return [
+    ...Map.groupBy(
+      commands.filter(({ name }) => second(name)),
+      ({ name }) => firstWord(name),
+    ),
+  ];
+}
+
+function firstWord(name: string): string {
+  return name.split(' ', 1)[0] ?? name;
+}
+
+function second(name: string): string | undefined {
+  return name.split(' ')[1];
 }
 
 function quoted(text: string): string {

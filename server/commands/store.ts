@@ -28,78 +28,101 @@ const MIB = 1024 * 1024;
 const INCOMPLETE = 1;
 const DAMAGED = 3;
 
-const FLAGS = {
-  from: {
-    type: 'string',
-    value: 'STORE',
-    text: 'migrate: what is copied, a folder or the word fleet; it is not changed',
-  },
-  to: {
-    type: 'string',
-    value: 'STORE',
-    text: 'migrate: where it is copied to, the word fleet or a folder',
-  },
+const FLEET_FLAGS = {
   index: {
     type: 'string',
     value: 'URL',
     text: 'the PostgreSQL of the fleet, postgres://USER:PASSWORD@HOST:PORT/DB; better in ASSAY_INDEX',
   },
   blobs: { type: 'string', value: 'URL', text: 'the bucket of the fleet, s3://BUCKET/PREFIX' },
-  rate: {
-    type: 'string',
-    value: 'MIB',
-    text: 'verify: read at most this many MiB per second (default: no limit)',
-  },
-  progress: {
-    type: 'string',
-    value: 'DIR',
-    text: 'verify: keep the progress in this folder; a verify that was interrupted continues there',
-  },
   json: {
     type: 'boolean',
     text: 'print one JSON object on standard output, and progress as one JSON object per line on standard error',
   },
 } as const satisfies FlagTable;
 
-export const storeCommand: CommandModule = {
+const MIGRATE_FLAGS = {
+  from: {
+    type: 'string',
+    value: 'STORE',
+    text: 'what is copied, a folder or the word fleet; it is not changed',
+  },
+  to: { type: 'string', value: 'STORE', text: 'where it is copied to, the word fleet or a folder' },
+  ...FLEET_FLAGS,
+} as const satisfies FlagTable;
+
+const VERIFY_FLAGS = {
+  rate: { type: 'string', value: 'MIB', text: 'read at most this many MiB per second (default: no limit)' },
+  progress: {
+    type: 'string',
+    value: 'DIR',
+    text: 'keep the progress in this folder; a verify that was interrupted continues there',
+  },
+  ...FLEET_FLAGS,
+} as const satisfies FlagTable;
+
+const ENVIRONMENT = {
+  ASSAY_INDEX: 'the same as --index',
+  ASSAY_BLOBS: 'the same as --blobs',
+  AWS_ACCESS_KEY_ID: 'the access key of the bucket, with the other AWS_… variables of `assay serve`',
+};
+
+export const migrateCommand: CommandModule = {
   help: {
-    usage: 'assay store migrate|verify [FLAGS]',
+    usage: 'assay store migrate --from STORE --to STORE [FLAGS]',
     text: [
-      'migrate copies blobs, results, labels and the history between the store in a folder and a fleet, in either direction. Every byte is checked.',
+      'Copies blobs, results, labels and the history between the store in a folder and a fleet, in either direction. Every byte is checked.',
       'Nothing in the target is replaced. Servers may use both meanwhile. If it is interrupted, repeat it: it finds in the target what was copied.',
       'Stop the writers of the source before the last run, so that nothing is left behind. Unfinished uploads and the order of use are not copied.',
-      'verify reads every blob of a fleet and compares it with its SHA-256, and checks that every result has all its blobs. It reads the whole bucket, which may cost money.',
-      'A damaged blob is then a miss. An object that the bucket does not have is asked for again a minute later. For a store in a folder, use `assay verify`.',
     ].join('\n'),
-    flags: FLAGS,
-    environment: {
-      ASSAY_INDEX: 'the same as --index',
-      ASSAY_BLOBS: 'the same as --blobs',
-      AWS_ACCESS_KEY_ID: 'the access key of the bucket, with the other AWS_… variables of `assay serve`',
-    },
+    flags: MIGRATE_FLAGS,
+    environment: ENVIRONMENT,
     exitCodes: {
-      '0': 'everything is in the target; or no damage',
-      '1': 'migrate: the source was written meanwhile, or some of it could not be read',
-      '3': 'verify: damage was found; the fleet no longer serves it',
+      '0': 'everything is in the target',
+      '1': 'the source was written meanwhile, or some of it could not be read',
       '2': 'failed; the error says why',
     },
     examples: [
       'assay store migrate --from /var/lib/assay --to fleet',
       'assay store migrate --from fleet --to /var/lib/assay',
-      'assay store verify --rate 200 --progress /var/lib/assay-verify',
     ],
   },
   failureCode: 2,
   async main(args) {
-    becomeNode(['store', ...args]);
-    const flags = parseFlags(args, FLAGS);
-    const [action, ...rest] = flags.positionals;
-    if (rest.length > 0) throw usage(`assay store takes no argument ${JSON.stringify(rest[0])}`);
-    if (action === 'migrate') return migrate(flags);
-    if (action === 'verify') return verify(flags);
-    throw usage('say `assay store migrate` or `assay store verify`');
+    becomeNode(['store', 'migrate', ...args]);
+    return migrate(parsedAlone(args, MIGRATE_FLAGS));
   },
 };
+
+export const verifyCommand: CommandModule = {
+  help: {
+    usage: 'assay store verify [FLAGS]',
+    text: [
+      'Reads every blob of a fleet and compares it with its SHA-256, and checks that every result has all its blobs. It reads the whole bucket, which may cost money.',
+      'A damaged blob is then a miss. An object that the bucket does not have is asked for again a minute later. For a store in a folder, use `assay verify`.',
+    ].join('\n'),
+    flags: VERIFY_FLAGS,
+    environment: ENVIRONMENT,
+    exitCodes: {
+      '0': 'no damage',
+      '3': 'damage was found; the fleet no longer serves it',
+      '2': 'failed; the error says why',
+    },
+    examples: ['assay store verify --rate 200 --progress /var/lib/assay-verify'],
+  },
+  failureCode: 2,
+  async main(args) {
+    becomeNode(['store', 'verify', ...args]);
+    return verify(parsedAlone(args, VERIFY_FLAGS));
+  },
+};
+
+function parsedAlone(args: readonly string[], table: FlagTable): ParsedFlags {
+  const flags = parseFlags(args, table);
+  const [more] = flags.positionals;
+  if (more !== undefined) throw usage(`the command takes no argument ${JSON.stringify(more)}`);
+  return flags;
+}
 
 async function openFleet(flags: ParsedFlags, onEvent: (event: StoreEvent) => void): Promise<FleetStore> {
   const index = flags.text('index') ?? process.env.ASSAY_INDEX;
@@ -119,8 +142,6 @@ async function migrate(flags: ParsedFlags): Promise<number> {
   const [from, to] = [flags.text('from'), flags.text('to')];
   if (!from || !to || (from === FLEET) === (to === FLEET))
     throw usage('give --from DIR --to fleet, or --from fleet --to DIR');
-  for (const name of ['rate', 'progress'])
-    if (flags.given(name)) throw usage(`--${name} is a flag of \`assay store verify\``);
   if (from !== FLEET) refuseIfNoStore(resolve(from));
   await loadChecksum();
   const source = await openSide(from, flags);
@@ -149,8 +170,6 @@ async function openSide(name: string, flags: ParsedFlags): Promise<Side> {
 }
 
 async function verify(flags: ParsedFlags): Promise<number> {
-  for (const name of ['from', 'to'])
-    if (flags.given(name)) throw usage(`--${name} is a flag of \`assay store migrate\``);
   const rate = flags.text('rate');
   const folder = flags.text('progress');
   let lost = 0;

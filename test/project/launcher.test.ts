@@ -68,6 +68,18 @@ describe('the launcher runs', () => {
     expect(code).toBe(2);
     expect(stderr).toContain('there is no command "no such\\ncommand"');
   });
+
+  test('of a command of two words: the first one alone lists them', async () => {
+    const { code, stderr } = await call([LAUNCHER, 'store']);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('`assay store migrate` or `assay store verify`'),
+    ]);
+    expect((await call([LAUNCHER, 'store', '--help'])).stdout).toMatch(/\n {2}store migrate +copy/);
+    expect((await call([LAUNCHER, 'store', 'verify', '--help'])).stdout).toContain(
+      'Usage: assay store verify',
+    );
+  });
 });
 
 describe('a checkout without a tracer', () => {

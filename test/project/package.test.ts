@@ -69,7 +69,7 @@ test('its man page has the help of every command', async () => {
   const { man } = JSON.parse(readFileSync(within('node_modules/assay/package.json'), 'utf8'));
   const page = readFileSync(within(join('node_modules/assay', ...man)), 'utf8');
   const { stdout } = await assay('completion', 'fish');
-  const commands = [...stdout.matchAll(/use_subcommand -f -a (\S+)/g)].map(([, name = '']) => name);
+  const commands = [...stdout.matchAll(/use_subcommand -f -a (\S+) -d/g)].map(([, name = '']) => name);
   expect(commands).toContain('run');
   for (const name of commands) expect(page).toContain(`.SH "ASSAY ${name.toUpperCase()}"\n`);
   expect(page).toMatch(/\n {2}\\-\\-hermetic off/);

@@ -83,5 +83,5 @@ function isStray({ file, target }: Import): boolean {
 
 /** bin/assay.ts runs a command when it is imported, so its table is read as text. */
 function commandsOfTrunk(source: string): string[] {
-  return [...source.matchAll(/^ {2}'?([a-z-]+)'?: \{$/gm)].map(([, name = '']) => name);
+  return [...source.matchAll(/^ {2}'?([a-z -]+)'?: \{$/gm)].map(([, name = '']) => name);
 }

@@ -58,7 +58,7 @@ test('without all wings the types hold', async () => {
 test('a command of a missing wing says that this build lacks it', async () => {
   await listWings();
   for (const name of Object.keys(await commandsByWing())) {
-    const { code, stderr } = await node('bin/assay.ts', name);
+    const { code, stderr } = await node('bin/assay.ts', ...name.split(' '));
     expect({ code, stderr }).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('ASSAY_NOT_IN_BUILD'),

@@ -30,6 +30,10 @@ test('bash completes commands, the flags of each command, and nothing after --',
   expect(complete('init', '--herm')).toEqual([]);
   expect(complete('init', '--')).toEqual(['--store', '--help']);
   expect(complete('run', '--', '--herm')).toEqual([]);
+  expect(complete('sto')).toEqual(['store']);
+  expect(complete('store', 'm')).toEqual(['migrate']);
+  expect(complete('store', 'migrate', '--f')).toEqual(['--from']);
+  expect(complete('store', 'verify', '--f')).toEqual([]);
 });
 
 test('each printed flag is one that the command takes', async () => {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { storeCommand } from '../../../server/commands/store.ts';
+import { migrateCommand, verifyCommand } from '../../../server/commands/store.ts';
 import { SCHEMA_VERSION } from '../../../store/fleet/index/schema.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { baseEnvironment, FORMS, runProcess } from '../../rig/assay.ts';
@@ -352,12 +352,16 @@ test('`assay store migrate` goes on after a SIGKILL, `assay store verify` finds 
 });
 
 test.each([
-  [['migrate', '--from', '/tmp/x'], 'give --from DIR --to fleet, or --from fleet --to DIR'],
-  [['migrate', '--from', 'fleet', '--to', 'fleet'], 'give --from DIR --to fleet, or --from fleet --to DIR'],
-  [['migrate', '--from', '/nowhere', '--to', 'fleet'], 'holds no store'],
-  [['migrate', '--from', 'fleet', '--to', '/tmp/x', '--rate', '1'], '--rate is a flag of'],
-  [['verify'], 'name the fleet by --index'],
-  [['gc'], 'say `assay store migrate` or `assay store verify`'],
-])('`assay store` refuses %j', async (args, why) => {
-  await expect(storeCommand.main(args)).rejects.toThrow(why);
+  [migrateCommand, ['--from', '/tmp/x'], 'give --from DIR --to fleet, or --from fleet --to DIR'],
+  [
+    migrateCommand,
+    ['--from', 'fleet', '--to', 'fleet'],
+    'give --from DIR --to fleet, or --from fleet --to DIR',
+  ],
+  [migrateCommand, ['--from', '/nowhere', '--to', 'fleet'], 'holds no store'],
+  [migrateCommand, ['--from', 'fleet', '--to', '/tmp/x', '--rate', '1'], 'unknown flag --rate'],
+  [migrateCommand, ['fleet'], 'takes no argument "fleet"'],
+  [verifyCommand, [], 'name the fleet by --index'],
+])('%o refuses %j', async (command, args, why) => {
+  await expect(command.main(args)).rejects.toThrow(why);
 });

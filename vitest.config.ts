@@ -28,7 +28,9 @@ export default defineConfig({
     // Many tests wait for processes: two workers leave a fifth of two cores idle.
     maxWorkers: 3,
     coverage: {
-      include: ['client', 'core', 'hermeticity', 'server', 'store', 'wings'].map((room) => `${room}/**/*.ts`),
+      include: ['client', 'core', 'hermeticity', 'server', 'store', 'system', 'wings'].map(
+        (room) => `${room}/**/*.ts`,
+      ),
       exclude: ['core/proto/generated/**', 'wings/*/test/**'],
       reporter: ['text-summary', 'html'],
       reportsDirectory: 'dist/coverage',

@@ -1,8 +1,9 @@
 // The files of --sarif and --html: checked before the run, written at the end, whole or not at all.
-import { renameSync, statSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { usage } from '../../core/cli/command.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
+import { replaceFile } from '../../system/replace-file.ts';
 
 /** Fails before a long run, not after it. */
 export function checkReportFile(flag: string, file: string | undefined): void {
@@ -14,12 +15,10 @@ export function checkReportFile(flag: string, file: string | undefined): void {
     throw usage(`${flag} ${JSON.stringify(file)} is a folder`);
 }
 
-/** Writes a temporary file and renames it, so that no reader sees a part. */
+/** No reader sees a part. */
 export function writeReport(file: string, text: string): void {
-  const staged = `${file}.${process.pid}.tmp`;
   try {
-    writeFileSync(staged, text);
-    renameSync(staged, file);
+    replaceFile(file, text);
   } catch (error) {
     throw new AssayError('ASSAY_REPORT_UNWRITABLE', messageOf(error), { cause: error });
   }

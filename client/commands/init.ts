@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
-import { replaceFile } from '../config/edit.ts';
+import { replaceUnchanged } from '../config/edit.ts';
 import { acceptedDrafts, refusal, withRemark } from '../config/init/accepted-drafts.ts';
 import { type CandidateStep, candidateSteps } from '../config/init/candidates.ts';
 import { type DraftStep, draftTexts, SCHEMA } from '../config/init/draft.ts';
@@ -137,7 +137,7 @@ async function outputsOfOthers(root: string, candidates: readonly CandidateStep[
 
 function writeConfig(file: string, before: string | undefined, text: string): void {
   if (before === undefined) writeFileSync(file, text, { flag: 'wx' });
-  else replaceFile(file, before, text);
+  else replaceUnchanged(file, before, text);
 }
 
 function printReport(files: readonly RelPath[], drafts: readonly DraftStep[]): void {

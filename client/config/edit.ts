@@ -1,10 +1,11 @@
 // Adds declarations to a step in its assay.json for `--fix`. Comments and layout stay, and a file that a run
 // would refuse is never written.
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { applyEdits, findNodeAtLocation, modify, parseTree } from 'jsonc-parser';
 import { AssayError } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
+import { replaceFile } from '../../system/replace-file.ts';
 import { CONFIG_FILE } from '../action/workspace-roots.ts';
 import type { Step } from './step.ts';
 
@@ -50,7 +51,7 @@ export async function addToStep(
     text = changed;
     added++;
   }
-  if (added > 0) replaceFile(file, before, text);
+  if (added > 0) replaceUnchanged(file, before, text);
   return { added, refused };
 }
 
@@ -101,10 +102,8 @@ function withAddition(
 }
 
 /** Keeps a file that was changed by another program meanwhile. */
-export function replaceFile(file: string, before: string, after: string): void {
+export function replaceUnchanged(file: string, before: string, after: string): void {
   if (readFileSync(file, 'utf8') !== before)
     throw new AssayError('ASSAY_CONFIG', `${file} changed while it was being edited`);
-  const staged = `${file}.${process.pid}.tmp`;
-  writeFileSync(staged, after);
-  renameSync(staged, file);
+  replaceFile(file, after);
 }

@@ -6,8 +6,9 @@
 //
 //   file = magic:16  count:u32  names-length:u32  (size mtime ctime inode):4×f64 × count
 //          names: utf-8, joined by NUL  extra: the rest  checksum:u32 of all before
-import { renameSync, type Stats, unlinkSync, writeFileSync } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
+import { replaceFile } from '../../system/replace-file.ts';
 import { makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
 import { readPrivate } from '../local-store/private-file.ts';
 import { checksum } from './checksum.ts';
@@ -89,7 +90,7 @@ export function readTable(file: string, magic: string): StatTable | undefined {
   };
 }
 
-/** Writes a temporary file and renames it. An error is ignored: the next run does the work again. */
+/** An error is ignored: the next run does the work again. */
 export function writeTable(file: string, magic: string, table: StatTable): void {
   const names = Buffer.from(table.names.join('\0'));
   const header = Buffer.alloc(HEADER_BYTES);
@@ -99,21 +100,11 @@ export function writeTable(file: string, magic: string, table: StatTable): void 
   const body = Buffer.concat([header, Buffer.from(table.numbers.buffer), names, table.extra]);
   const end = Buffer.alloc(CHECKSUM_BYTES);
   end.writeUInt32LE(checksum(body));
-  const staged = `${file}.${process.pid}.tmp`;
   try {
     makeClientFolder(dirname(file));
-    writeFileSync(staged, Buffer.concat([body, end]), PRIVATE_FILE);
-    renameSync(staged, file);
+    replaceFile(file, Buffer.concat([body, end]), PRIVATE_FILE.mode);
   } catch {
-    removeQuietly(staged);
-  }
-}
-
-function removeQuietly(file: string): void {
-  try {
-    unlinkSync(file);
-  } catch {
-    // It was not written.
+    // The file is as it was.
   }
 }
 

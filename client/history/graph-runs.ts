@@ -1,7 +1,8 @@
 // The log of graph runs: one JSON object per line and run, newest last.
 // Only `assay stats` and `assay report` read it; deleting it changes nothing else.
-import { renameSync, statSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { replaceFile } from '../../system/replace-file.ts';
 import type { GraphSummary, StepOutcome } from '../graph/view/events.ts';
 import type { SummaryRow } from '../graph/view/markdown.ts';
 import { GRAPH } from '../limits.ts';
@@ -72,7 +73,5 @@ export function readRuns(file: string): GraphRun[] {
 function shorten(file: string): void {
   const runs = readRuns(file);
   const kept = runs.slice(Math.ceil(runs.length / 2));
-  const staged = `${file}.${process.pid}.tmp`;
-  writeFileSync(staged, kept.map((run) => `${JSON.stringify(run)}\n`).join(''), PRIVATE_FILE);
-  renameSync(staged, file);
+  replaceFile(file, kept.map((run) => `${JSON.stringify(run)}\n`).join(''), PRIVATE_FILE.mode);
 }

@@ -1,8 +1,9 @@
 // The history: the actions that ran with a store, one JSON object per line, newest last.
 // Only explanations of misses read it; deleting it changes no hit and no result.
-import { renameSync, statSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { digestOf, type Hash, isHash } from '../../core/digest.ts';
+import { replaceFile } from '../../system/replace-file.ts';
 import type { RunRequest } from '../action/request.ts';
 import { RUN } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
@@ -122,9 +123,7 @@ export class History {
 
   #shorten(): void {
     const kept = this.#read().slice(0, RUN.historyEntries).reverse();
-    const staged = `${this.#file}.${process.pid}.tmp`;
-    writeFileSync(staged, kept.map((entry) => `${JSON.stringify(entry)}\n`).join(''), PRIVATE_FILE);
-    renameSync(staged, this.#file);
+    replaceFile(this.#file, kept.map((entry) => `${JSON.stringify(entry)}\n`).join(''), PRIVATE_FILE.mode);
     this.#size = undefined;
   }
 }

@@ -4,11 +4,12 @@
 // Guaranteed: a result that was taken from a remote, or made while one was named, is never listed, and neither is one of
 // a CI job: the store of a runner may hold what a pull request made. A listed result is sent only while the store has
 // those very bytes under its key. Results that were stored before this list existed are in none.
-import { renameSync, statSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { digestOf, type Hash, isHash } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import type { Store } from '../../store/store.ts';
+import { replaceFile } from '../../system/replace-file.ts';
 import { REMOTE } from '../limits.ts';
 import { makeClientFolder, PRIVATE_FILE } from './client-folder.ts';
 import { isUnshared, madeHereFile, metRemoteFile, type Outbox, type UnsharedResult } from './outbox.ts';
@@ -90,8 +91,7 @@ export class MadeHere {
   #shorten(): void {
     const all = this.#all();
     const kept = all.slice(Math.ceil(all.length / 2)).map((made) => `${JSON.stringify(made)}\n`);
-    writeFileSync(`${this.#file}.${process.pid}`, kept.join(''), PRIVATE_FILE);
-    renameSync(`${this.#file}.${process.pid}`, this.#file);
+    replaceFile(this.#file, kept.join(''), PRIVATE_FILE.mode);
   }
 }
 

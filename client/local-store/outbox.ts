@@ -4,20 +4,12 @@
 //
 // A noted result is not evicted for REMOTE.unsharedMs: every process that may evict renews its lease first. A
 // note that cannot be written or read means that this result is not shared; nothing else fails.
-import {
-  existsSync,
-  readdirSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, rmdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Digest, digestOf, type Hash, isHash } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import type { Store } from '../../store/store.ts';
+import { replaceFile } from '../../system/replace-file.ts';
 import { REMOTE } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from './client-folder.ts';
 import { clientSender } from './outbox-sender.ts';
@@ -60,8 +52,7 @@ export class Outbox {
     for (let attempt = 1; attempt <= 2; attempt++) {
       const isNoted = quietly(() => {
         makeClientFolder(this.#folder);
-        writeFileSync(`${file}.${process.pid}`, JSON.stringify(unshared), PRIVATE_FILE);
-        renameSync(`${file}.${process.pid}`, file);
+        replaceFile(file, JSON.stringify(unshared), PRIVATE_FILE.mode);
       });
       if (isNoted) return;
     }

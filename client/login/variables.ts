@@ -1,10 +1,6 @@
-// Hands the token to the next commands of a job: as variables of GitHub, or in a file that a shell reads.
-//
-// Guarantees: GitHub is told to mask each secret before it is written anywhere. The file can be read by its
-// owner alone, and appears whole.
-import { randomUUID } from 'node:crypto';
-import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { AssayError, messageOf } from '../../core/errors.ts';
+import { replaceFile } from '../../system/replace-file.ts';
 import type { ServerToken } from './exchange.ts';
 
 export type Variables = Readonly<Record<string, string>>;
@@ -42,15 +38,7 @@ export function writeForShell(file: string, variables: Variables): void {
   const lines = Object.entries(variables).map(
     ([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'\n`,
   );
-  write(file, () => {
-    const temporary = `${file}.${randomUUID()}`;
-    try {
-      writeFileSync(temporary, lines.join(''), { mode: 0o600, flag: 'wx' });
-      renameSync(temporary, file);
-    } finally {
-      rmSync(temporary, { force: true });
-    }
-  });
+  write(file, () => replaceFile(file, lines.join(''), 0o600));
 }
 
 function write(file: string, action: () => void): void {

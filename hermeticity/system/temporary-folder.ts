@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AssayError, messageOf } from '../../core/errors.ts';
+import { identityText, livenessOf, ownIdentity, parseIdentity } from '../../system/process-identity.ts';
 import { holdsMount } from './mounts.ts';
-import { identityText, livenessOf, ownIdentity, parseIdentity } from './process-identity.ts';
 import { removeTree } from './remove-tree.ts';
 
 const NAME = /^assay-[a-z]+-(\d+-\d+-\d+)-\w{6}$/;

@@ -12,11 +12,19 @@
 // A holder in another PID namespace or on another machine cannot be seen. It counts as dead when its lock is
 // older than `abandonedMs`. `check` tells a holder that was stopped for so long.
 import { randomUUID } from 'node:crypto';
-import { linkSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { SECOND } from '../../core/units.ts';
+import { bootId } from '../../system/boot-id.ts';
+import {
+  identityText,
+  livenessOf,
+  ownIdentity,
+  type ProcessIdentity,
+  parseIdentity,
+} from '../../system/process-identity.ts';
 
 const RETRY_MS = 10;
 
@@ -54,22 +62,22 @@ export async function withFileLock<T>(
 
 interface Holder {
   readonly id: string;
-  readonly pid: number;
-  /** When the process started, so that a later process with the same PID is not taken for it. */
-  readonly start: string;
-  /** The boot and the PID namespace that `pid` belongs to. Empty if unknown. */
-  readonly place: string;
+  /** Empty if unknown. Another boot, and another machine, have another one. */
+  readonly boot: string;
+  /** Undefined if the lock does not tell it. */
+  readonly process: ProcessIdentity | undefined;
 }
 
 async function acquire(path: string, times: LockTimes): Promise<Holder> {
-  const own: Holder = { id: randomUUID(), pid: process.pid, start: startOf(process.pid), place: ownPlace() };
+  const own: Holder = { id: randomUUID(), boot: bootId(), process: ownIdentity() };
   const deadline = performance.now() + times.waitMs;
   while (true) {
     const found = tryToCreate(path, own, times);
     if (found === 'created') return own;
     if (found === 'gone') continue;
     if (found.isDead) await removeDead(path, found.holder, times);
-    else if (performance.now() > deadline) throw busy(path, `process ${found.holder.pid} holds it`);
+    else if (performance.now() > deadline)
+      throw busy(path, `process ${found.holder.process?.pid ?? '?'} holds it`);
     else await pause(RETRY_MS);
   }
 }
@@ -80,7 +88,7 @@ function tryToCreate(
   { abandonedMs }: LockTimes,
 ): 'created' | 'gone' | { holder: Holder; isDead: boolean } {
   const claim = `${path}.${own.id}.claim`;
-  writeFileSync(claim, JSON.stringify(own), { flag: 'wx', mode: 0o600 });
+  writeFileSync(claim, textOf(own), { flag: 'wx', mode: 0o600 });
   try {
     linkSync(claim, path);
     return 'created';
@@ -130,15 +138,19 @@ function release(path: string, own: Holder): void {
 
 const UNKNOWN = 'unknown';
 
+function textOf({ id, boot, process }: Holder): string {
+  return JSON.stringify({ id, boot, process: process && identityText(process) });
+}
+
 /** Undefined if there is no lock. A file that no lock of ours can be has a holder that nobody can see. */
 function holderOf(path: string): Holder | undefined {
   const text = readIfThere(path);
   if (text === undefined) return undefined;
-  const unknown: Holder = { id: UNKNOWN, pid: 0, start: '', place: '' };
+  const unknown: Holder = { id: UNKNOWN, boot: '', process: undefined };
   try {
-    const { id, pid, start, place }: Record<string, unknown> = Object(JSON.parse(text));
-    const isHolder = typeof id === 'string' && /^[0-9a-f-]{36}$/.test(id) && Number.isSafeInteger(pid);
-    return isHolder ? { id, pid: Number(pid), start: String(start), place: String(place) } : unknown;
+    const { id, boot, process }: Record<string, unknown> = Object(JSON.parse(text));
+    const isHolder = typeof id === 'string' && /^[0-9a-f-]{36}$/.test(id);
+    return isHolder ? { id, boot: String(boot), process: parseIdentity(String(process)) } : unknown;
   } catch {
     return unknown;
   }
@@ -154,38 +166,8 @@ function readIfThere(path: string): string | undefined {
 }
 
 /** True only if the process would be visible here, and is not there. */
-function hasEnded({ pid, start, place }: Holder): boolean {
-  if (place === '' || place !== ownPlace() || pid < 1) return false;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return isSystemError(error, 'ESRCH');
-  }
-  const startNow = startOf(pid);
-  return startNow !== '' && startNow !== start;
-}
-
-/** Empty where /proc does not show the process. */
-function startOf(pid: number): string {
-  try {
-    // The second field, the name in parentheses, can contain spaces. Field 22 is the start time.
-    return (
-      readFileSync(`/proc/${pid}/stat`, 'utf8')
-        .replace(/^.*\) /s, '')
-        .split(' ')[19] ?? ''
-    );
-  } catch {
-    return '';
-  }
-}
-
-function ownPlace(): string {
-  try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
-  } catch {
-    return '';
-  }
+function hasEnded({ boot, process }: Holder): boolean {
+  return boot !== '' && boot === bootId() && process !== undefined && livenessOf(process) === 'ended';
 }
 
 function busy(path: string, why: string): AssayError {

@@ -1,9 +1,10 @@
-// The progress of a scrub in a file beside the store: STORE/verify.json. A rename replaces the whole file, so
-// a reader or a resumed scrub sees one complete state. Losing the last second costs only the time to examine
+// The progress of a scrub in a file beside the store: STORE/verify.json. A reader
+// or a resumed scrub sees one complete state. Losing the last second costs only the time to examine
 // those blobs again.
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isHash } from '../../core/digest.ts';
+import { replaceFile } from '../../system/replace-file.ts';
 import { STORE } from '../limits.ts';
 import type { ScrubProgress } from './scrub.ts';
 
@@ -37,8 +38,7 @@ export class ScrubJournal {
     if (progress.finishedAt === undefined && this.#now() - this.#writtenAt < STORE.journalMs) return;
     this.#writtenAt = this.#now();
     try {
-      writeFileSync(`${this.#path}.tmp`, `${JSON.stringify(progress)}\n`);
-      renameSync(`${this.#path}.tmp`, this.#path);
+      replaceFile(this.#path, `${JSON.stringify(progress)}\n`);
     } catch {
       // The disk is full or read-only: the scrub continues.
     }

@@ -17,6 +17,7 @@ const SOURCES = [
   'scripts',
   'server',
   'store',
+  'system',
   'test',
   'wings',
 ];

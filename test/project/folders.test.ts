@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { isTestOfWing, ROOT, sourcesOf } from './sources.ts';
 
 /** Loose sources at the root of these rooms. Their work is in their folders. */
-const ROOMS = ['client', 'server', 'store', 'hermeticity'];
+const ROOMS = ['client', 'server', 'store', 'hermeticity', 'system'];
 const LOOSE_IN_ROOM = 9;
 
 /** Files with the same extension in any other folder. */
@@ -70,6 +70,7 @@ test('every folder of sources has a README that names each of its files', () => 
     'hermeticity',
     'server',
     'store',
+    'system',
     'wings',
     'test/project',
     'test/rig',

@@ -9,10 +9,11 @@ import { type Import, importsIn, importsOf, isTestOfWing, ROOT, sourcesOf } from
 /** The rooms that each room may import from, beside itself. wings.test.ts has the rules of wings/. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  store: ['core'],
-  hermeticity: ['core'],
-  server: ['core', 'store'],
-  client: ['core', 'store', 'hermeticity'],
+  system: ['core'],
+  store: ['core', 'system'],
+  hermeticity: ['core', 'system'],
+  server: ['core', 'system', 'store'],
+  client: ['core', 'system', 'store', 'hermeticity'],
   bin: ['core', 'client', 'server', 'wings'],
 };
 
@@ -32,6 +33,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'metadata',
     'action.ts  inlined-blobs.ts  path-set.ts  precedence.ts  result.ts  tree.ts',
   ],
+  system: ['boot-id.ts  process-identity.ts  replace-file.ts'],
   store: [
     'limits.ts  store.ts  events.ts  raw.ts  size-limit.ts  history.ts',
     'accounts.ts',

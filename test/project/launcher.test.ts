@@ -89,7 +89,7 @@ describe('a checkout without a tracer', () => {
 
   beforeEach(() => {
     const root = join(LAUNCHER, '../..');
-    for (const name of ['bin', 'client', 'core', 'hermeticity', 'server', 'store'])
+    for (const name of ['bin', 'client', 'core', 'hermeticity', 'server', 'store', 'system'])
       cpSync(join(root, name), join(folder, name), { recursive: true });
     for (const name of ['node_modules', 'package.json']) symlinkSync(join(root, name), join(folder, name));
     const script = `#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\ncp '${root}/dist/assay-trace' "$2"\n`;

@@ -8,7 +8,7 @@ import { type Import, importsIn, importsOf, isTestOfWing, ROOT, sourcesOf, wingN
 const LIST = 'bin/wings.ts';
 
 /** What a wing may import from, beside itself. Its tests may also use what tests of the trunk use. */
-const TRUNK = ['core', 'store', 'hermeticity', 'client', 'server'];
+const TRUNK = ['core', 'system', 'store', 'hermeticity', 'client', 'server'];
 const FOR_TESTS = [...TRUNK, 'test'];
 
 const OTHERS = [...TRUNK, 'bin', 'scripts', 'test', 'bench', 'examples'];

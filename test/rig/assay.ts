@@ -53,7 +53,7 @@ function isBundleCurrent(): boolean {
 }
 
 function newestSource(): number {
-  const rooms = ['bin', 'client', 'core', 'hermeticity', 'server', 'store'];
+  const rooms = ['bin', 'client', 'core', 'hermeticity', 'server', 'store', 'system'];
   const files = rooms.flatMap((room) =>
     readdirSync(join(PROJECT, room), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts'))

@@ -2,8 +2,9 @@
 // the checkpoint is sealed or has failed, that file is removed and the result stands in a ".answer" file.
 //
 // Files instead of a socket: a step may write to its own temporary folder and still be hermetic.
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceFile } from '../../../system/replace-file.ts';
 import { CHECKPOINT } from '../../limits.ts';
 
 export const REQUEST = '.request';
@@ -43,8 +44,7 @@ export class RequestFolder {
   }
 
   #answer(place: string, number: number | undefined): void {
-    writeFileSync(`${place}.new`, number === undefined ? '' : String(number));
-    renameSync(`${place}.new`, place + ANSWER);
+    replaceFile(place + ANSWER, number === undefined ? '' : String(number));
     rmSync(place + REQUEST, { force: true });
   }
 }

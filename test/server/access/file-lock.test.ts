@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { withFileLock } from '../../../server/access/file-lock.ts';
 import { readTokens } from '../../../server/access/tokens-file.ts';
+import { identityText, ownIdentity } from '../../../system/process-identity.ts';
 import { Random } from '../../rig/random.ts';
 import { soak } from '../../rig/soak.ts';
 
@@ -115,11 +116,10 @@ test('a holder that cannot be seen counts as dead when its lock is old, and not 
   const path = join(folder, 'lock');
   const foreign = {
     id: '00000000-0000-4000-8000-000000000000',
-    pid: 1,
-    start: '1',
-    place: 'another machine',
+    boot: 'another machine',
+    process: identityText({ ...ownIdentity(), started: '1' }),
   };
-  for (const content of [JSON.stringify(foreign), '', 'null', '{"id": "../../x", "pid": 1}']) {
+  for (const content of [JSON.stringify(foreign), '', 'null', '{"id": "../../x", "process": "1-1-1"}']) {
     writeFileSync(path, content);
     await expect(withFileLock(path, () => {}, TIMES)).rejects.toThrow('ASSAY_TOKENS_BUSY');
     utimesSync(path, new Date(), new Date(Date.now() - 100_000));
@@ -133,7 +133,11 @@ test('a holder whose PID another process has now is dead', async () => {
     const own = JSON.parse(readFileSync(path, 'utf8'));
     writeFileSync(
       `${path}-copy`,
-      JSON.stringify({ ...own, id: '00000000-0000-4000-8000-000000000001', start: '1' }),
+      JSON.stringify({
+        ...own,
+        id: '00000000-0000-4000-8000-000000000001',
+        process: identityText({ ...ownIdentity(), started: '1' }),
+      }),
     );
   });
   await expect(withFileLock(`${path}-copy`, () => 'mine', TIMES)).resolves.toBe('mine');

@@ -77,22 +77,7 @@ const TRUNK: CommandTable = {
   serve: {
     summary: 'share a store over HTTP and gRPC',
     isServers: true,
-    load: async () => (await import('../server/commands/serve.ts')).serveCommand,
-  },
-  db: {
-    summary: 'create or update the tables of a fleet of servers',
-    isServers: true,
-    load: async () => (await import('../server/commands/db.ts')).dbCommand,
-  },
-  'store migrate': {
-    summary: 'copy a store between a folder and a fleet of servers',
-    isServers: true,
-    load: async () => (await import('../server/commands/store.ts')).migrateCommand,
-  },
-  'store verify': {
-    summary: 'read everything in a fleet of servers, and check it',
-    isServers: true,
-    load: async () => (await import('../server/commands/store.ts')).verifyCommand,
+    load: async () => (await import('../server/commands/serve.ts')).serveCommand(allWings),
   },
   login: {
     summary: 'get a token of the shared cache for a CI job',
@@ -140,10 +125,14 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** All commands of this build. The list of wings is loaded only for what the trunk lacks. */
+/** The list of wings is loaded only for what the trunk lacks. */
+async function allWings() {
+  return Object.values((await import('./wings.ts')).WINGS);
+}
+
+/** All commands of this build. */
 async function allCommands(): Promise<CommandTable> {
-  const { WINGS } = await import('./wings.ts');
-  const tables = [TRUNK, ...Object.values(WINGS).map(({ commands }) => commands)];
+  const tables = [TRUNK, ...(await allWings()).map(({ commands }) => commands)];
   return Object.fromEntries(tables.flatMap((table) => Object.entries(table)));
 }
 

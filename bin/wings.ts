@@ -1,14 +1,19 @@
 // The wings of this build. Written by scripts/wings-list.ts from the folders of wings/: `npm run generate`.
-// No other file names a wing. bin/assay.ts loads this list only for a command that the trunk lacks.
+// No other file names a wing. bin/assay.ts loads this list only for what the trunk lacks.
 import type { Wing } from '../core/cli/wing.ts';
+import type { EnginePort } from '../server/commands/engine-port.ts';
 import { wing as bazelWorker } from '../wings/bazel-worker/index.ts';
 import { wing as doctor } from '../wings/doctor/index.ts';
+import { wing as fleet } from '../wings/fleet/index.ts';
 import { wing as gocache } from '../wings/gocache/index.ts';
 import { wing as incident } from '../wings/incident/index.ts';
 
-export const WINGS: Readonly<Record<string, Wing>> = {
+type AnyWing = Wing & Partial<EnginePort>;
+
+export const WINGS: Readonly<Record<string, AnyWing>> = {
   'bazel-worker': bazelWorker,
   doctor,
+  fleet,
   gocache,
   incident,
 };
@@ -16,8 +21,11 @@ export const WINGS: Readonly<Record<string, Wing>> = {
 /** The wing of each command. A build lacks the commands of a wing that is not above. */
 export const WING_OF: Readonly<Record<string, string>> = {
   'bazel-worker': 'bazel-worker',
+  db: 'fleet',
   divergences: 'incident',
   doctor: 'doctor',
   forget: 'incident',
   gocacheprog: 'gocache',
+  'store migrate': 'fleet',
+  'store verify': 'fleet',
 };

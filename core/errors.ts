@@ -323,7 +323,7 @@ const catalogue = {
   },
   ASSAY_FLEET_NOT_OWNER: {
     summary: 'Another database owns the objects of this prefix, so this one deletes none of them.',
-    hint: 'See Ownership in docs/FLEET.md. If this database shall own the objects, run `assay db adopt`.',
+    hint: 'See Ownership in wings/fleet/GUIDE.md. If this database shall own the objects, run `assay db adopt`.',
     status: 503,
   },
   ASSAY_BUCKET_AWAY: {
@@ -542,7 +542,7 @@ const catalogue = {
     status: 500,
   },
   ASSAY_NOT_IN_BUILD: {
-    summary: 'This build of Assay lacks the command: the part that has it was left out.',
+    summary: 'This build of Assay lacks the command, or what a setting needs: that part was left out.',
     hint: 'Use a build that has it. `assay --help` lists the commands of this one.',
     status: 500,
   },

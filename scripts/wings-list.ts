@@ -10,8 +10,14 @@ const FOLDER = join(ROOT, 'wings');
 const LIST = join(ROOT, 'bin/wings.ts');
 
 const INTRODUCTION = `// The wings of this build. Written by scripts/wings-list.ts from the folders of wings/: \`npm run generate\`.
-// No other file names a wing. bin/assay.ts loads this list only for a command that the trunk lacks.
+// No other file names a wing. bin/assay.ts loads this list only for what the trunk lacks.
 import type { Wing } from '../core/cli/wing.ts';
+import type { EnginePort } from '../server/commands/engine-port.ts';
+`;
+
+/** What a wing may add beside its commands. */
+const TYPE = `
+type AnyWing = Wing & Partial<EnginePort>;
 `;
 
 /** `earlier`: the text of the list as it was. */
@@ -26,7 +32,8 @@ export async function wingsList(earlier: string): Promise<string> {
   return [
     INTRODUCTION,
     ...names.map((name) => `import { wing as ${identifier(name)} } from ${indexOf(name)};\n`),
-    '\nexport const WINGS: Readonly<Record<string, Wing>> = ',
+    TYPE,
+    '\nexport const WINGS: Readonly<Record<string, AnyWing>> = ',
     table(names.map((name) => [name, identifier(name)])),
     '\n/** The wing of each command. A build lacks the commands of a wing that is not above. */\n',
     'export const WING_OF: Readonly<Record<string, string>> = ',

@@ -26,10 +26,12 @@ import { type RunningServer, startServer } from '../listen.ts';
 import { openLog, reportStoreEvents } from '../log.ts';
 import { Metrics } from '../pages/metrics.ts';
 import { becomeNode } from './become-node.ts';
-import { type OpenedStore, openStore } from './open-store.ts';
+import type { EnginePort, OpenedStore } from './engine-port.ts';
+import { openStore } from './open-store.ts';
 import { firstStopSignal } from './signals.ts';
 
-export const serveCommand: CommandModule = {
+/** The wings are asked only for what a setting needs. */
+export const serveCommand = (wings: () => Promise<readonly Partial<EnginePort>[]>): CommandModule => ({
   help: {
     usage: 'assay serve [FLAGS]',
     text: [
@@ -48,7 +50,7 @@ export const serveCommand: CommandModule = {
       ASSAY_INDEX: 'the same as --index',
       ASSAY_BLOBS: 'the same as --blobs',
       AWS_ACCESS_KEY_ID:
-        'the access key of the bucket; docs/FLEET.md has the other sources of credentials: a web identity, a file, a container, an instance',
+        'the access key of the bucket; wings/fleet/GUIDE.md has the other sources of credentials: a web identity, a file, a container, an instance',
       AWS_SECRET_ACCESS_KEY: 'its secret key',
       AWS_SESSION_TOKEN: 'the session token of temporary keys',
       AWS_ENDPOINT_URL: 'the address of the object store, if it is not AWS',
@@ -83,7 +85,7 @@ export const serveCommand: CommandModule = {
     // A blob that is stored before has no xxh64, and each read of it costs a SHA-256.
     await loadChecksum();
     loadPackageFiles(log);
-    const opened = await openStore(settings, reportStoreEvents(log, metrics), metrics);
+    const opened = await openStore(settings, reportStoreEvents(log, metrics), metrics, wings);
     const { store, disk, folder } = opened;
     const writeLog = folder === undefined ? undefined : startWriteLog(folder, log);
     const stopBackground = new AbortController();
@@ -135,7 +137,7 @@ export const serveCommand: CommandModule = {
     log.info('stopped');
     return 0;
   },
-};
+});
 
 /** Not at the first use: an upgrade of the package removes its files while the server runs. */
 function loadPackageFiles(log: Logger): void {
@@ -180,13 +182,12 @@ function startWriteLog(folder: string, log: Logger): WriteLog {
 }
 
 function startRetention(
-  { readOnly, fleet }: Settings,
-  { store: { history }, disk }: OpenedStore,
+  { readOnly }: Settings,
+  { store: { history }, indexLimit: limit }: OpenedStore,
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> | undefined {
   if (readOnly || !history) return undefined;
-  const limit = () => fleet?.maxIndexBytes ?? disk?.space.limit ?? Number.POSITIVE_INFINITY;
   return keepRetention({ history, limit }, log, signal);
 }
 

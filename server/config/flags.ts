@@ -15,7 +15,7 @@ export const SERVE_FLAGS = {
   index: {
     type: 'string',
     value: 'URL',
-    text: 'instead of --store: the PostgreSQL that all servers of a fleet share,\npostgres://USER:PASSWORD@HOST:PORT/DB (docs/FLEET.md); better in ASSAY_INDEX',
+    text: 'instead of --store: the PostgreSQL that all servers of a fleet share,\npostgres://USER:PASSWORD@HOST:PORT/DB (wings/fleet/GUIDE.md); better in ASSAY_INDEX',
   },
   blobs: {
     type: 'string',

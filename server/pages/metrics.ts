@@ -11,7 +11,6 @@ import type { AccountUse } from '../../store/accounts.ts';
 import type { StoreEvent } from '../../store/events.ts';
 import { type Cell, CounterCells } from './counter-cells.ts';
 import { Durations } from './durations.ts';
-import { FleetMetrics } from './fleet-metrics.ts';
 import { processMetrics } from './process-metrics.ts';
 import { ResultLookups } from './result-lookups.ts';
 
@@ -62,6 +61,11 @@ export type Route = (typeof ROUTES)[number];
 
 const RESULTS = 'assay_results_total';
 
+interface MetricsPart {
+  /** In Prometheus' text format: what the registry does not have. */
+  text(): string;
+}
+
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = requestCells(
@@ -89,7 +93,7 @@ export class Metrics {
     'Time until the response of a request begins, by route of HTTP and method of gRPC.',
     'route',
   );
-  #fleet: FleetMetrics | undefined;
+  readonly #parts: MetricsPart[] = [];
 
   readonly #denied = this.#counter(
     'assay_denied_total',
@@ -160,10 +164,11 @@ export class Metrics {
     });
   }
 
-  /** The metrics that only a server of a fleet has. */
-  get fleet(): FleetMetrics {
-    this.#fleet ??= new FleetMetrics(this.#registry);
-    return this.#fleet;
+  /** Adds metrics that only some servers have. What they register, and their text, is on the page. */
+  add<Part extends MetricsPart>(make: (registry: Registry) => Part): Part {
+    const part = make(this.#registry);
+    this.#parts.push(part);
+    return part;
   }
 
   answered(route: Route, method: string, status: number, tookMs: number): void {
@@ -226,8 +231,6 @@ export class Metrics {
       this.#orphans.cell('file').value += event.strays;
       this.#orphans.cell('entry').value += event.lost;
     }
-    if (event.type === 'cleaned') this.fleet.cleaned(event);
-    if (event.type === 'forgotten') this.fleet.forgotten(event);
     if (event.type !== 'evicted' && event.type !== 'cleaned') return;
     this.#evicted.cell('results').value += event.results;
     this.#evicted.cell('blobs').value += event.blobs;
@@ -240,7 +243,8 @@ export class Metrics {
   }
 
   async page(): Promise<string> {
-    return `${await this.#registry.metrics()}${this.#durations.text()}${this.#fleet?.text() ?? ''}`;
+    const texts = [this.#durations, ...this.#parts].map((part) => part.text());
+    return `${await this.#registry.metrics()}${texts.join('')}`;
   }
 
   /** For a reader of some namespaces: what is counted by namespace. All other metrics are of all tenants. */

@@ -55,7 +55,7 @@ test('without all wings the types hold', async () => {
   expect(await checkTypes()).toMatchObject(GREEN);
 });
 
-test('a command of a missing wing says that this build lacks it', async () => {
+test('a command or a store of a missing wing: this build says that it lacks it', async () => {
   await listWings();
   for (const name of Object.keys(await commandsByWing())) {
     const { code, stderr } = await node('bin/assay.ts', ...name.split(' '));
@@ -65,6 +65,9 @@ test('a command of a missing wing says that this build lacks it', async () => {
     });
     expect(stderr).toContain(`${name} is a command of wings/`);
   }
+  const shared = ['--index', 'postgres://db/assay', '--blobs', 's3://bucket/prefix'];
+  const serve = await node('bin/assay.ts', 'serve', '--port', '0', ...shared);
+  expect(serve).toMatchObject({ code: 2, stderr: expect.stringContaining('ASSAY_NOT_IN_BUILD: --index') });
   const help = await node('bin/assay.ts', '--help');
   expect(help.stdout).toContain('\n  run ');
   for (const name of Object.keys(await commandsByWing())) expect(help.stdout).not.toContain(`\n  ${name} `);

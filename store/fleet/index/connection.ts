@@ -1,5 +1,5 @@
 // How to connect to the PostgreSQL of a URL: with TLS and a verified certificate, unless it is on this machine or the URL
-// says otherwise (`sslmode`, docs/FLEET.md). A password never crosses a network in the clear by default.
+// says otherwise (`sslmode`, wings/fleet/GUIDE.md). A password never crosses a network in the clear by default.
 import type pg from 'pg';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { isLoopback } from '../../shared/loopback.ts';

@@ -23,7 +23,7 @@ const CONTENT = new RegExp(
 
 export function encode({ fleet, epoch, database, rounds, mark }: FleetObject): Buffer {
   const body = [
-    'Assay: the database that owns the objects beside this one. Do not remove it. See docs/FLEET.md, Ownership.',
+    'Assay: the database that owns the objects beside this one. Do not remove it. See wings/fleet/GUIDE.md, Ownership.',
     `fleet ${fleet}`,
     `epoch ${epoch}`,
     `database ${database}`,

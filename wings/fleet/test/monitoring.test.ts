@@ -4,10 +4,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parseNamespace } from '../../core/namespace.ts';
-import { Metrics } from '../../server/pages/metrics.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
+import { Metrics } from '../../../server/pages/metrics.ts';
+import { FleetMetrics } from '../metrics.ts';
 
-const FOLDER = join(import.meta.dirname, '..', '..', 'examples', 'monitoring');
+const FOLDER = join(import.meta.dirname, '../../../examples/monitoring');
 const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8');
 
 let folder = '';
@@ -76,7 +77,8 @@ function filledMetrics(): Metrics {
   metrics.denied('ac');
   metrics.sent(1);
   metrics.storeEvent({ type: 'evicted', results: 1, blobs: 1, bytes: 1 });
-  metrics.storeEvent({
+  const fleet = metrics.add((registry) => new FleetMetrics(registry));
+  fleet.storeEvent({
     type: 'cleaned',
     results: 1,
     blobs: 1,
@@ -86,9 +88,9 @@ function filledMetrics(): Metrics {
     orphans: 1,
     refused: 1,
   });
-  metrics.fleet.answered('index', 'presence', 1, true);
-  metrics.fleet.answered('blobs', 'GET', 1, false);
-  metrics.fleet.watch({
+  fleet.answered('index', 'presence', 1, true);
+  fleet.answered('blobs', 'GET', 1, false);
+  fleet.watch({
     readCounts: { tierHits: 1, tierMisses: 1, joined: 1 },
     space: { figures: { bucket: 1, index: 1, condemned: 1, uploads: 1 }, limits: { bucket: 2, index: 2 } },
     election: { isElected: true },

@@ -1,14 +1,14 @@
 // `assay db adopt`, and what servers say while another database owns their objects.
 import { tmpdir } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
-import { digestOf } from '../../../core/digest.ts';
-import { dbCommand } from '../../../server/commands/db.ts';
-import { baseEnvironment, FORMS, runProcess } from '../../rig/assay.ts';
-import { Dump } from '../../rig/fleet/dump.ts';
-import { freshFleet } from '../../rig/fleet/services.ts';
-import { contentOf } from '../../store/content.ts';
-import { ask, pathOf } from '../rig.ts';
-import { Serve } from './serve-process.ts';
+import { digestOf } from '../../../../core/digest.ts';
+import { dbCommand } from '../../../../server/commands/db.ts';
+import { baseEnvironment, FORMS, runProcess } from '../../../../test/rig/assay.ts';
+import { Dump } from '../../../../test/rig/fleet/dump.ts';
+import { freshFleet } from '../../../../test/rig/fleet/services.ts';
+import { Serve } from '../../../../test/server/commands/serve-process.ts';
+import { ask, pathOf } from '../../../../test/server/rig.ts';
+import { contentOf } from '../../../../test/store/content.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -1,10 +1,11 @@
 // The metrics of a server of a fleet: how PostgreSQL and the bucket answer, the tier, shared reads and the janitor.
 // Other servers do not have them.
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { CounterCells } from '../../server/pages/counter-cells.ts';
+import { Durations } from '../../server/pages/durations.ts';
+import type { StoreEvent } from '../../store/events.ts';
 import type { FleetEngine } from '../../store/fleet/engine.ts';
 import type { OnPartAnswer } from '../../store/open-fleet.ts';
-import { CounterCells } from './counter-cells.ts';
-import { Durations } from './durations.ts';
 
 type WatchedFleet = Pick<FleetEngine, 'readCounts' | 'isAway' | 'ownership'> & {
   readonly space: Pick<FleetEngine['space'], 'figures' | 'limits'>;
@@ -56,21 +57,16 @@ export class FleetMetrics {
     if (isFailure) this.#failures.cell(part).value++;
   };
 
-  cleaned(objects: {
-    readonly condemned: number;
-    readonly deleted: number;
-    readonly orphans: number;
-    readonly refused: number;
-  }): void {
-    this.#cleaned.cell('condemned').value += objects.condemned;
-    this.#cleaned.cell('deleted').value += objects.deleted;
-    this.#cleaned.cell('orphan').value += objects.orphans;
-    this.#cleaned.cell('refused').value += objects.refused;
-  }
-
-  forgotten({ blobs, results }: { readonly blobs: number; readonly results: number }): void {
-    this.#forgotten.cell('blobs').value += blobs;
-    this.#forgotten.cell('results').value += results;
+  storeEvent(event: StoreEvent): void {
+    if (event.type === 'cleaned') {
+      this.#cleaned.cell('condemned').value += event.condemned;
+      this.#cleaned.cell('deleted').value += event.deleted;
+      this.#cleaned.cell('orphan').value += event.orphans;
+      this.#cleaned.cell('refused').value += event.refused;
+    } else if (event.type === 'forgotten') {
+      this.#forgotten.cell('blobs').value += event.blobs;
+      this.#forgotten.cell('results').value += event.results;
+    }
   }
 
   /** Each scrape reads these numbers. It asks neither PostgreSQL nor the bucket. */

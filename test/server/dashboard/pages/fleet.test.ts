@@ -1,14 +1,14 @@
-// The pages of two nodes of a fleet: what is reported to one is on the pages of the other, with the same figures.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+// The pages of two servers that share a store: what is reported to one is on the pages of the other, with the same
+// figures.
+import { expect, test } from 'vitest';
 import { digestOf, toWire } from '../../../../core/digest.ts';
 import { Action, Command } from '../../../../core/proto/generated/reapi.ts';
 import type { Hermeticity, Misses, Now, Run, Runs, Storage } from '../../../../server/dashboard/api/types.ts';
-import { type FleetEngine, openFleetEngine } from '../../../../store/fleet/engine.ts';
-import { BLOB_LEASE_TICKS, RESULT_LEASE_TICKS } from '../../../../store/fleet/index/logical-clock.ts';
+import { Metrics } from '../../../../server/pages/metrics.ts';
+import { memoryEngine } from '../../../../store/memory/engine.ts';
 import { addLayers } from '../../../../store/open.ts';
+import type { Engine } from '../../../../store/store.ts';
 import { resultWith } from '../../../store/content.ts';
-import { createDatabase, type TestDatabase } from '../../../store/fleet/index-database.ts';
-import { MemoryObjects } from '../../../store/fleet/memory-objects.ts';
 import { METADATA, metadataOf } from '../../activity/metadata.ts';
 import { ask, type TestServer, testServer } from '../../rig.ts';
 import { miss, reportOf, step } from '../reports.ts';
@@ -20,36 +20,19 @@ const WAIT = { timeout: 40_000, interval: 100 };
 const browser = browserForAll();
 const key = (name: string) => digestOf(Buffer.from(name)).hash;
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
-
 interface Node extends TestServer {
-  readonly engine: FleetEngine;
+  readonly metrics: Metrics;
 }
 
-async function node(objects: MemoryObjects): Promise<Node> {
-  const engines: FleetEngine[] = [];
+async function node(engine: Engine): Promise<Node> {
+  const metrics = new Metrics();
   const server = await testServer({
     limits: { activityFlushMs: 500 },
     space: { used: () => 1000, limit: 10_000 },
-    store: async (onEvent) => {
-      const engine = await openFleetEngine({
-        index: database.url,
-        objects,
-        onEvent,
-        maxBytes: 1_500,
-        memoMs: 0,
-      });
-      engines.push(engine);
-      return addLayers(engine, onEvent);
-    },
+    store: async (onEvent) => addLayers(engine, onEvent),
+    metrics,
   });
-  const [engine] = engines;
-  if (!engine) throw new Error('the store was not opened');
-  return { ...server, engine };
+  return { ...server, metrics };
 }
 
 async function get<T>({ url }: TestServer, path: string): Promise<T> {
@@ -91,8 +74,8 @@ const ofBoth = (text: string) =>
 test('every page of one node shows what happened at the other, and the same figures', {
   timeout: 5 * MINUTES,
 }, async () => {
-  const objects = new MemoryObjects();
-  const [one, two] = [await node(objects), await node(objects)];
+  const engine = memoryEngine();
+  const [one, two] = [await node(engine), await node(engine)];
   const action = await putAction(one);
   const lookUp = async ({ url }: TestServer, name: string) => {
     const headers = { [METADATA]: metadataOf('bazel', 'one-invocation') };
@@ -142,8 +125,8 @@ test('every page of one node shows what happened at the other, and the same figu
     expect(now).toMatch(/Time saved today\s+1 min 1 s\s+in 1 run/);
   }
 
-  await database.advance(RESULT_LEASE_TICKS + BLOB_LEASE_TICKS);
-  await one.engine.janitor.run();
-  expect(await textOf(page, `${one.url}/storage`)).toMatch(/Age of what goes out\s+\d+ (min|h|d)/);
+  const cleaned = { results: 1, blobs: 1, bytes: 1, condemned: 0, deleted: 0, orphans: 0, refused: 0 };
+  one.metrics.storeEvent({ type: 'cleaned', ...cleaned, unusedMs: 90 * MINUTES });
+  expect(await textOf(page, `${one.url}/storage`)).toMatch(/Age of what goes out\s+1 h 30 min/);
   expect(complaints).toEqual([]);
 });

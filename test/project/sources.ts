@@ -31,9 +31,9 @@ export function wingNames(): string[] {
     .sort();
 }
 
-/** The tests of a wing lie in the wing, so that they go with it. */
+/** The tests and benchmarks of a wing lie in the wing, so that they go with it. */
 export function isTestOfWing(file: string): boolean {
-  return /^wings\/[^/]+\/test\//.test(file);
+  return /^wings\/[^/]+\/(test|bench)\//.test(file);
 }
 
 export function importsOf(file: string): Import[] {

@@ -7,9 +7,9 @@ import { type Import, importsIn, importsOf, isTestOfWing, ROOT, sourcesOf, wingN
 
 const LIST = 'bin/wings.ts';
 
-/** What a wing may import from, beside itself. Its tests may also use what tests of the trunk use. */
+/** What a wing may import from, beside itself. Its tests and benchmarks may also use those of the trunk. */
 const TRUNK = ['core', 'system', 'store', 'hermeticity', 'client', 'server'];
-const FOR_TESTS = [...TRUNK, 'test'];
+const FOR_TESTS = [...TRUNK, 'test', 'bench'];
 
 const OTHERS = [...TRUNK, 'bin', 'scripts', 'test', 'bench', 'examples'];
 

@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { sortTests } from './test/project/test-kinds.ts';
 import { SlowestFirst } from './test/slowest-first.ts';
@@ -18,7 +19,7 @@ export default defineConfig({
       { extends: true, test: { name: 'unit', include: [...unit], isolate: false } },
       { extends: true, test: { name: 'e2e', include: [...e2e] } },
     ],
-    globalSetup: ['test/rig/fleet/global-setup.ts'],
+    globalSetup: globSync('wings/*/test/rig/global-setup.ts', { cwd: import.meta.dirname }),
     setupFiles: ['test/rig/own-environment.ts'],
     sequence: { sequencer: SlowestFirst },
     // These end only a test that hangs. A machine with ten times as much work as cores takes a minute for seconds.
@@ -31,7 +32,7 @@ export default defineConfig({
       include: ['client', 'core', 'hermeticity', 'server', 'store', 'system', 'wings'].map(
         (room) => `${room}/**/*.ts`,
       ),
-      exclude: ['core/proto/generated/**', 'wings/*/test/**'],
+      exclude: ['core/proto/generated/**', 'wings/*/test/**', 'wings/*/bench/**'],
       reporter: ['text-summary', 'html'],
       reportsDirectory: 'dist/coverage',
     },

@@ -23,9 +23,9 @@ golang-go           # a real command: test/commands
 gradle              # a real client of the server: test/clients
 haproxy             # the load balancer of examples/fleet
 hyperfine           # bench: start-up times
-iproute2            # networks that can be broken: test/crash/fleet
+iproute2            # networks that can be broken: wings/fleet/test/crash
 libc6-dev           # headers and start files for gcc
-libfaketime         # nodes with a wrong clock: test/crash/fleet
+libfaketime         # nodes with a wrong clock: wings/fleet/test/crash
 make                # the C example
 nox                 # a real command: test/commands
 nginx-light         # bench: the peer of the server

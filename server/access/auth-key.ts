@@ -1,5 +1,5 @@
 // The key that signs short tokens and seals logins: 32 random bytes in the file `auth-key` of the store's folder.
-// A fleet has it in PostgreSQL instead (store/fleet/shared-secret.ts).
+// A fleet has it in PostgreSQL instead (wings/fleet/engine/shared-secret.ts).
 //
 // Guarantees:
 // - It is created once. Servers on the same store share it, and a restart does not end short tokens.

@@ -113,7 +113,7 @@ export const FAULTS = {
       'three servers with one elected janitor and both limits, on one PostgreSQL and one S3 store, with faults in each schedule: kill -9 and SIGSTOP of a server, and of the janitor in its round, a network that is cut, deaf, mute, slow or loses packets, a crash of PostgreSQL, S3 that refuses, cuts, truncates, hangs, denies or repeats, clocks off by an hour, a rotten tier; in each fourth a restored dump or a new database on the same prefix, and either adopts it',
     promise:
       'every hit has the right bytes; nothing is missing within its lease; a key has one first result, and a label one result at a time; every eviction ends within 5 % of its target; neither of two databases deletes what the other one wrote; at rest, index and bucket agree',
-    test: 'test/crash/fleet/fleet-faults.test.ts',
+    test: 'wings/fleet/test/crash/fleet-faults.test.ts',
   },
 } as const satisfies Record<string, Fault>;
 

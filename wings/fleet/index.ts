@@ -7,17 +7,17 @@ export const wing: Wing & EnginePort = {
     db: {
       summary: 'create or update the tables of a fleet of servers',
       isServers: true,
-      load: async () => (await import('../../server/commands/db.ts')).dbCommand,
+      load: async () => (await import('./commands/db.ts')).dbCommand,
     },
     'store migrate': {
       summary: 'copy a store between a folder and a fleet of servers',
       isServers: true,
-      load: async () => (await import('../../server/commands/store.ts')).migrateCommand,
+      load: async () => (await import('./commands/store.ts')).migrateCommand,
     },
     'store verify': {
       summary: 'read everything in a fleet of servers, and check it',
       isServers: true,
-      load: async () => (await import('../../server/commands/store.ts')).verifyCommand,
+      load: async () => (await import('./commands/store.ts')).verifyCommand,
     },
   },
   openStore: async (request) => (await import('./open-store.ts')).openStore(request),

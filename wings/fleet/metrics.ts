@@ -4,8 +4,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { CounterCells } from '../../server/pages/counter-cells.ts';
 import { Durations } from '../../server/pages/durations.ts';
 import type { StoreEvent } from '../../store/events.ts';
-import type { FleetEngine } from '../../store/fleet/engine.ts';
-import type { OnPartAnswer } from '../../store/open-fleet.ts';
+import type { FleetEngine } from './engine/engine.ts';
+import type { OnPartAnswer } from './open-fleet.ts';
 
 type WatchedFleet = Pick<FleetEngine, 'readCounts' | 'isAway' | 'ownership'> & {
   readonly space: Pick<FleetEngine['space'], 'figures' | 'limits'>;

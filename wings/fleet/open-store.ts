@@ -4,8 +4,8 @@ import type { EnginePort } from '../../server/commands/engine-port.ts';
 import { refuseFloors } from '../../server/config/accounts.ts';
 import type { AccountSettings } from '../../store/accounts.ts';
 import { STORE } from '../../store/limits.ts';
-import { openFleetStore } from '../../store/open-fleet.ts';
 import { FleetMetrics } from './metrics.ts';
+import { openFleetStore } from './open-fleet.ts';
 
 export const openStore: EnginePort['openStore'] = async ({ fleet, accounts, onEvent, metrics }) => {
   refuseFleetFloors(accounts, fleet.maxBytes, '--max-size');

@@ -2,13 +2,13 @@
 import { tmpdir } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
-import { dbCommand } from '../../../../server/commands/db.ts';
 import { baseEnvironment, FORMS, runProcess } from '../../../../test/rig/assay.ts';
-import { Dump } from '../../../../test/rig/fleet/dump.ts';
-import { freshFleet } from '../../../../test/rig/fleet/services.ts';
 import { Serve } from '../../../../test/server/commands/serve-process.ts';
 import { ask, pathOf } from '../../../../test/server/rig.ts';
 import { contentOf } from '../../../../test/store/content.ts';
+import { dbCommand } from '../../commands/db.ts';
+import { Dump } from '../rig/dump.ts';
+import { freshFleet } from '../rig/services.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

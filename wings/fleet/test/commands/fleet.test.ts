@@ -6,17 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
-import { migrateCommand, verifyCommand } from '../../../../server/commands/store.ts';
-import { SCHEMA_VERSION } from '../../../../store/fleet/index/schema.ts';
 import { openDiskStore } from '../../../../store/open.ts';
 import { baseEnvironment, FORMS, runProcess } from '../../../../test/rig/assay.ts';
-import { S3Proxy } from '../../../../test/rig/fleet/s3-proxy.ts';
-import { freshFleet } from '../../../../test/rig/fleet/services.ts';
-import { TcpProxy } from '../../../../test/rig/fleet/tcp-proxy.ts';
 import { OidcIssuer } from '../../../../test/rig/oidc/issuer.ts';
 import { folder, INSTALLED, Serve } from '../../../../test/server/commands/serve-process.ts';
 import { ask, pathOf } from '../../../../test/server/rig.ts';
 import { addressOf, contentOf, putOne, readFrom, resultNaming } from '../../../../test/store/content.ts';
+import { migrateCommand, verifyCommand } from '../../commands/store.ts';
+import { SCHEMA_VERSION } from '../../engine/index/schema.ts';
+import { S3Proxy } from '../rig/s3-proxy.ts';
+import { freshFleet } from '../rig/services.ts';
+import { TcpProxy } from '../rig/tcp-proxy.ts';
 
 const MIB = 1024 * 1024;
 

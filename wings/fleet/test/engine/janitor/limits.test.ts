@@ -1,0 +1,329 @@
+// The limits of a fleet: what counts, what is evicted, and when a write is refused.
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { digestOf } from '../../../../../core/digest.ts';
+import { DEFAULT_NAMESPACE } from '../../../../../core/namespace.ts';
+import { STORE } from '../../../../../store/limits.ts';
+import { addressOf, contentOf, putOne, resultNaming, streamOf } from '../../../../../test/store/content.ts';
+import { BLOB_LEASE_TICKS, FRESH_TICKS, RESULT_LEASE_TICKS } from '../../../engine/index/logical-clock.ts';
+import { FleetEviction } from '../../../engine/janitor/eviction.ts';
+import { TestFleet, type TestNode } from '../nodes.ts';
+
+const SMALL = 1000;
+const LARGE = 40_000;
+/** A small blob with its rows. */
+const SMALL_HELD = SMALL + 8 + 500;
+
+const fleet = new TestFleet();
+/** Statements that wait for a lock of another one. */
+const WAITING =
+  "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+const isMissing = async (store: TestNode, bytes: Buffer) =>
+  (await store.blobs.missing([digestOf(bytes)])).length === 1;
+
+/** Adds up all rows, as the count must have them. */
+async function rowsHeld(): Promise<{ bucket: number; index: number }> {
+  const [row] = await fleet.database.query(`
+    SELECT
+      (SELECT coalesce(sum(l), 0) FROM assay.content k, unnest(k.lengths) AS l)::float8
+        + (SELECT coalesce(sum(committed), 0) FROM assay.upload)::float8 AS bucket,
+      (SELECT coalesce(sum(coalesce(octet_length(bytes), 0) + octet_length(checksums) + 500), 0)
+        FROM assay.content)::float8
+      + (SELECT coalesce(sum(octet_length(bytes) + 48 * cardinality(hashes) + 400), 0) FROM assay.result)::float8
+      + (SELECT coalesce(sum(octet_length(label) + octet_length(namespace) + 200), 0) FROM assay.label)::float8
+        AS index`);
+  return { bucket: Number(row?.bucket), index: Number(row?.index) };
+}
+
+async function expectCounted(node: TestNode): Promise<void> {
+  await node.engine.janitor.run();
+  expect(node.engine.space.figures).toMatchObject(await rowsHeld());
+}
+
+const allLeasesEnd = () => fleet.database.advance(RESULT_LEASE_TICKS + BLOB_LEASE_TICKS + 2);
+
+async function putResult(node: TestNode, key: string, blob = contentOf(key, SMALL)): Promise<void> {
+  await node.results.put(addressOf(key), resultNaming(await putOne(node, blob)));
+}
+
+describe('the count', () => {
+  test('has bytes in the bucket and in PostgreSQL apart, and every row once, whatever happens to it', async () => {
+    const one = await fleet.node({ memoMs: 0 });
+    for (const key of ['a', 'b', 'c']) await putResult(one, key);
+    await putOne(one, contentOf('large', LARGE));
+    const label = { namespace: DEFAULT_NAMESPACE, label: 'branch' };
+    await one.labels.put(label, addressOf('a').key);
+    await expectCounted(one);
+    expect(one.engine.space.figures?.bucket).toBe(LARGE);
+    // All of it lies in ticks that are over, and is in the sums from now on.
+    await fleet.database.advance(one.engine.clock.ticksFor(STORE.indexAnswerMs) + 1);
+    await expectCounted(one);
+    expect(await fleet.database.query('SELECT bucket::int FROM assay.held')).toEqual([{ bucket: LARGE }]);
+    // Removed, replaced, repaired and labelled anew.
+    const found = await one.engine.records.get(addressOf('b'));
+    expect(found && (await one.engine.records.remove(addressOf('b'), found))).toBe(true);
+    const changed = resultNaming(digestOf(contentOf('a', SMALL)), digestOf(contentOf('c', SMALL)));
+    await one.results.update(addressOf('a'), () => changed);
+    await one.blobs.put(digestOf(contentOf('large', LARGE)), streamOf(contentOf('large', LARGE)));
+    const [stored] = await fleet.database.query(
+      'SELECT objects[1]::text AS name FROM assay.content WHERE objects IS NOT NULL',
+    );
+    fleet.objects.kept.delete(String(stored?.name));
+    await one.blobs.put(digestOf(contentOf('large', LARGE)), streamOf(contentOf('large', LARGE)));
+    expect(await one.engine.labels.remove(label, addressOf('a').key)).toBe(true);
+    await one.labels.put({ ...label, label: 'other' }, addressOf('c').key);
+    await one.uploads.append('id', {
+      expected: digestOf(contentOf('part', LARGE)),
+      offset: 0,
+      content: contentOf('part', LARGE).subarray(0, 20_000),
+      isLast: false,
+    });
+    await expectCounted(one);
+    await fleet.database.advance(one.engine.clock.ticksFor(STORE.indexAnswerMs) + 1);
+    await expectCounted(one);
+    await one.engine.blobs.put(digestOf(contentOf('later', SMALL)), contentOf('later', SMALL));
+    await expectCounted(one);
+  });
+
+  test('has a result once that is replaced while an eviction moves its age', async () => {
+    const one = await fleet.node({ memoMs: 0 });
+    await putResult(one, 'a');
+    const other = await putOne(one, contentOf('b', SMALL));
+    await fleet.database.advance(one.engine.clock.ticksFor(STORE.indexAnswerMs) + FRESH_TICKS + 1);
+    await expectCounted(one);
+    // It is used, so the eviction gives it a later age, which no count has passed.
+    await one.results.get(addressOf('a'));
+    const evicting = new pg.Client(fleet.database.url);
+    await evicting.connect();
+    try {
+      await evicting.query('BEGIN');
+      await new FleetEviction({
+        query: async (statement, values = []) =>
+          (await evicting.query({ ...statement, values: [...values] })).rows,
+      }).step({ bucket: 0, index: 1 });
+      const replaced = one.results.update(addressOf('a'), () => resultNaming(other));
+      await expect.poll(() => fleet.database.query(WAITING)).toHaveLength(1);
+      await evicting.query('COMMIT');
+      await replaced;
+    } finally {
+      await evicting.end();
+    }
+    await expectCounted(one);
+  });
+
+  test('is right while entries are put, used, evicted and counted at once', async () => {
+    const options = { maxBytes: 20 * LARGE, maxIndexBytes: 60 * SMALL_HELD, memoMs: 0 };
+    const [one, two] = [await fleet.node(options), await fleet.node({ memoMs: 0 })];
+    for (let round = 0; round < 6; round++) {
+      const puts = Array.from({ length: 12 }, async (_, at) => {
+        const name = `${round}-${at}`;
+        await putResult(two, name, contentOf(name, at % 3 === 0 ? LARGE : SMALL));
+        await two.results.get(addressOf(`${round - 1}-${at}`));
+        await two.labels.put({ namespace: DEFAULT_NAMESPACE, label: name }, addressOf(name).key);
+      });
+      await Promise.all([...puts, one.engine.janitor.run(), one.engine.janitor.run()]);
+      await fleet.database.advance(Math.ceil(RESULT_LEASE_TICKS / 2));
+    }
+    await expectCounted(one);
+    await allLeasesEnd();
+    await one.engine.janitor.run();
+    await expectCounted(one);
+  });
+
+  test('is made anew once a day, and mends what it did not see', async () => {
+    let now = 0;
+    const one = await fleet.node({ now: () => now });
+    for (const key of ['a', 'b', 'c']) await putResult(one, key);
+    await fleet.database.advance(one.engine.clock.ticksFor(STORE.indexAnswerMs) + 1);
+    await expectCounted(one);
+    await fleet.database.query("DELETE FROM assay.result WHERE key = decode($1, 'hex')", [
+      addressOf('b').key,
+    ]);
+    await one.engine.janitor.run();
+    const { index } = await rowsHeld();
+    expect(one.engine.space.figures?.index).toBeGreaterThan(index);
+    now += STORE.countAnewMs;
+    await one.engine.janitor.run();
+    await expectCounted(one);
+  });
+
+  test('is read by every node', async () => {
+    const [one, two] = [await fleet.node(), await fleet.node()];
+    await putOne(two, contentOf('large', LARGE));
+    await one.engine.janitor.run();
+    await two.engine.janitor.run();
+    expect(two.engine.space.figures).toEqual(one.engine.space.figures);
+    expect(two.engine.space.figures?.bucket).toBe(LARGE);
+  });
+});
+
+describe('an eviction', () => {
+  const target = (limit: number, held: number | undefined, largest: number) => {
+    expect(held).toBeLessThanOrEqual(limit * STORE.evictTo);
+    expect(held).toBeGreaterThan(limit * STORE.evictTo - largest);
+  };
+
+  test('keeps the bucket within its limit, and removes what was not used', async () => {
+    const one = await fleet.node({
+      maxBytes: 50 * LARGE,
+      maxIndexBytes: Number.POSITIVE_INFINITY,
+      memoMs: 0,
+    });
+    const filler = await fleet.node();
+    for (let number = 0; number < 60; number++) await putOne(filler, contentOf(`blob ${number}`, LARGE));
+    await one.engine.janitor.run();
+    expect(fleet.events).toEqual([]);
+    await fleet.database.advance(BLOB_LEASE_TICKS + 1);
+    expect(await isMissing(one, contentOf('blob 3', LARGE))).toBe(false);
+    await one.engine.janitor.run();
+    target(50 * LARGE, one.engine.space.figures?.bucket, LARGE + 1);
+    expect(await isMissing(one, contentOf('blob 3', LARGE))).toBe(false);
+    const { tickMs } = one.engine.clock;
+    const ages = fleet.events.flatMap((event) =>
+      event.type === 'cleaned' ? (event.unusedMs ?? 0) / tickMs : [],
+    );
+    expect(ages).toHaveLength(1);
+    expect(ages[0]).toBeGreaterThanOrEqual(BLOB_LEASE_TICKS + 1);
+  });
+
+  test('of results and inline blobs keeps PostgreSQL within its limit, with a bucket without one', async () => {
+    const limit = 100 * SMALL_HELD;
+    const one = await fleet.node({ maxIndexBytes: limit, memoMs: 0 });
+    const filler = await fleet.node();
+    for (let number = 0; number < 80; number++) await putResult(filler, `${number}`);
+    const label = { namespace: DEFAULT_NAMESPACE, label: 'of the first' };
+    await filler.labels.put(label, addressOf('0').key);
+    await allLeasesEnd();
+    await one.engine.janitor.run();
+    target(limit, one.engine.space.figures?.index, SMALL_HELD + 1);
+    expect(await fleet.database.query('SELECT FROM assay.label')).toEqual([]);
+    await expectCounted(one);
+  });
+
+  test('that another janitor may have begun is finished by the next one', async () => {
+    const limit = 100 * SMALL_HELD;
+    const [one, two] = [
+      await fleet.node({ maxIndexBytes: limit }),
+      await fleet.node({ maxIndexBytes: limit }),
+    ];
+    const fill = async (first: number, last: number) => {
+      for (let at = first; at < last; at++) await putOne(two, contentOf(`blob ${at}`, SMALL));
+      await allLeasesEnd();
+    };
+    await fill(0, 93);
+    await one.engine.janitor.run();
+    target(limit, one.engine.space.figures?.index, SMALL_HELD + 1);
+    // It knows now that no eviction is unfinished, and begins at 95 %.
+    await fill(93, 96);
+    await one.engine.janitor.run();
+    expect(one.engine.space.figures?.index).toBe(93 * SMALL_HELD);
+    await one.engine.janitor.close();
+    await two.engine.janitor.run();
+    target(limit, two.engine.space.figures?.index, SMALL_HELD + 1);
+  });
+
+  test('of results alone ends at its target: each names one small blob', async () => {
+    const limit = 50_000;
+    const one = await fleet.node({ maxIndexBytes: limit, memoMs: 0 });
+    const filler = await fleet.node();
+    for (let number = 0; number < 120; number++)
+      await putResult(filler, `${number}`, contentOf('same', SMALL));
+    await allLeasesEnd();
+    await one.engine.janitor.run();
+    target(limit, one.engine.space.figures?.index, 600);
+  });
+});
+
+test('labels without a result go before anything that can be a hit, and never fill the index', async () => {
+  const one = await fleet.node({ maxIndexBytes: 60 * SMALL_HELD, memoMs: 0 });
+  for (let number = 0; number < 20; number++) await putResult(one, `${number}`);
+  const live = { namespace: DEFAULT_NAMESPACE, label: 'live' };
+  await one.labels.put(live, addressOf('1').key);
+  await allLeasesEnd();
+  let puts = 0;
+  const flood = async () => {
+    for (; puts < 2000; puts++) {
+      const label = `${puts}`.padEnd(500, '.');
+      await one.labels.put({ namespace: DEFAULT_NAMESPACE, label }, addressOf('nowhere').key);
+      if (puts % 50 === 49) await one.engine.janitor.run();
+    }
+  };
+  await flood().catch((error) => expect(error).toMatchObject({ code: 'ASSAY_STORE_FULL' }));
+  await one.engine.janitor.run();
+  for (let number = 0; number < 20; number++)
+    expect(await one.results.get(addressOf(`${number}`)), `${number}`).toBeDefined();
+  expect((await one.labels.newest(DEFAULT_NAMESPACE, [], 'live'))?.key).toBe(addressOf('1').key);
+  await putResult(one, 'later');
+  await expectCounted(one);
+});
+
+describe('a write', () => {
+  const full = { code: 'ASSAY_STORE_FULL' };
+
+  test('is refused 10 % above the limit of the bucket, also by a node that is not the janitor', async () => {
+    const options = { maxBytes: 10 * LARGE, maxIndexBytes: Number.POSITIVE_INFINITY, memoMs: 0 };
+    const [one, two] = [await fleet.node(options), await fleet.node(options)];
+    for (let number = 0; number < 11; number++) await putOne(one, contentOf(`${number}`, LARGE));
+    const more = contentOf('more', LARGE);
+    await expect(putOne(one, more)).rejects.toMatchObject(full);
+    await one.engine.janitor.run();
+    await two.engine.janitor.run();
+    for (const node of [one, two]) {
+      await expect(node.blobs.put(digestOf(more), streamOf(more))).rejects.toMatchObject(full);
+      const part = { expected: digestOf(more), offset: 0, content: more, isLast: true };
+      await expect(node.uploads.append('id', part)).rejects.toMatchObject(full);
+    }
+    // Reads, small blobs and results go on.
+    expect(await isMissing(two, contentOf('3', LARGE))).toBe(false);
+    await putResult(two, 'small');
+    await allLeasesEnd();
+    await one.engine.janitor.run();
+    await two.engine.janitor.run();
+    await putOne(two, more);
+  });
+
+  test('is refused 10 % above the limit of PostgreSQL: small blobs, results and labels', async () => {
+    const options = { maxIndexBytes: 10 * SMALL_HELD, memoMs: 0 };
+    const [one, two] = [await fleet.node(options), await fleet.node(options)];
+    for (let number = 0; number < 11; number++) await putOne(one, contentOf(`${number}`, SMALL));
+    await one.engine.janitor.run();
+    await two.engine.janitor.run();
+    for (const node of [one, two]) {
+      await expect(putOne(node, contentOf('more', SMALL))).rejects.toMatchObject(full);
+      const result = resultNaming(digestOf(contentOf('1', SMALL)));
+      await expect(node.results.put(addressOf('key'), result)).rejects.toMatchObject(full);
+      const label = { namespace: DEFAULT_NAMESPACE, label: 'any' };
+      await expect(node.labels.put(label, addressOf('key').key)).rejects.toMatchObject(full);
+    }
+    await allLeasesEnd();
+    await one.engine.janitor.run();
+    await two.engine.janitor.run();
+    await putResult(two, 'small');
+  });
+
+  test('larger than the limit is refused before its first byte, or as soon as it is too large', async () => {
+    const one = await fleet.node({ maxBytes: 2 * LARGE, memoMs: 0 });
+    const bytes = contentOf('huge', 5 * LARGE);
+    let read = 0;
+    async function* counted(): AsyncGenerator<Buffer> {
+      for (let at = 0; at < bytes.length; at += 10_000) {
+        read += 10_000;
+        yield bytes.subarray(at, at + 10_000);
+      }
+    }
+    await expect(one.blobs.put(digestOf(bytes), counted())).rejects.toMatchObject(full);
+    expect(read).toBe(0);
+    await expect(one.blobs.put({ hash: undefined, size: undefined }, counted())).rejects.toMatchObject(full);
+    expect(read).toBeLessThan(3 * LARGE);
+    const part = { expected: digestOf(bytes), offset: 0, content: bytes, isLast: true };
+    await expect(one.uploads.append('id', part)).rejects.toMatchObject(full);
+    expect([...fleet.objects.kept.values()].every(({ length }) => length < LARGE)).toBe(true);
+  });
+
+  test('that is repeated takes no space', async () => {
+    const one = await fleet.node({ maxBytes: 2 * LARGE, memoMs: 0 });
+    for (let number = 0; number < 20; number++) await putOne(one, contentOf('same', LARGE));
+    for (let number = 0; number < 200; number++) await putOne(one, contentOf('same', SMALL));
+    await putOne(one, contentOf('more', SMALL));
+  });
+});

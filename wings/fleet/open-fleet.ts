@@ -12,6 +12,7 @@ import { type FleetEngine, openFleetEngine } from './engine/engine.ts';
 import { BucketRefusal } from './engine/s3/refusals.ts';
 import { openS3Objects, type S3Bucket } from './engine/s3/s3-objects.ts';
 import { readS3Settings } from './engine/s3/settings.ts';
+import { FLEET } from './limits.ts';
 
 export interface FleetStoreOptions {
   /** `postgres://…` */
@@ -94,7 +95,7 @@ export async function openFleetStore(options: FleetStoreOptions): Promise<FleetS
 /** A bucket that is away, or slow to answer, is no mistake of the set-up. */
 async function check(objects: S3Bucket, onEvent: OnStoreEvent): Promise<void> {
   try {
-    const behindMs = await objects.check(AbortSignal.timeout(STORE.bucketCheckMs));
+    const behindMs = await objects.check(AbortSignal.timeout(FLEET.bucketCheckMs));
     if (behindMs !== 0) onEvent({ type: 'clock-differs', behindMs });
   } catch (error) {
     if (error instanceof BucketRefusal || error instanceof CredentialsRefused) throw error;
@@ -106,7 +107,7 @@ function openTier(directory: string, maxSize: SizeLimit): Promise<DiskStore> {
   return openDiskStore({
     directory,
     maxSize,
-    leaseMs: STORE.tierLeaseMs,
+    leaseMs: FLEET.tierLeaseMs,
     commitDelayMs: STORE.serverCommitDelayMs,
   });
 }

@@ -9,8 +9,8 @@
 import type { Hash } from '../../../core/digest.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import type { OnStoreEvent } from '../../../store/events.ts';
-import { STORE } from '../../../store/limits.ts';
 import type { ResultAddress } from '../../../store/store.ts';
+import { FLEET } from '../limits.ts';
 import { hashArray, type Queries, type Statement } from './index/database.ts';
 
 const ABSENT_BLOBS: Statement = {
@@ -90,6 +90,6 @@ function nameOf(namespace: Namespace, key: Hash): string {
 }
 
 function limit(entries: Map<string, unknown>): void {
-  if (entries.size > STORE.acknowledgedPuts)
+  if (entries.size > FLEET.acknowledgedPuts)
     for (const oldest of entries.keys().take(1)) entries.delete(oldest);
 }

@@ -19,6 +19,7 @@ import { decodeChecksums, encodeChecksums, loadChecksum } from '../../../store/s
 import { ContentHash } from '../../../store/shared/content-hash.ts';
 import { refuseExcess, refuseMismatch } from '../../../store/shared/expected.ts';
 import type { Blob, Blobs, Content, Expected, LargeBlob } from '../../../store/store.ts';
+import { FLEET } from '../limits.ts';
 import type { FleetAccounts, Holder, HolderNumbers } from './accounts/accounts.ts';
 import { hold } from './accounts/holding.ts';
 import type { AcknowledgedPuts } from './acknowledged-puts.ts';
@@ -256,7 +257,7 @@ export class FleetBlobs implements Blobs {
   #remember(served: string): void {
     this.#served.delete(served);
     this.#served.add(served);
-    if (this.#served.size <= STORE.presenceMemoBlobs) return;
+    if (this.#served.size <= FLEET.presenceMemoBlobs) return;
     for (const oldest of this.#served.keys().take(1)) this.#served.delete(oldest);
   }
 
@@ -285,16 +286,16 @@ export class FleetBlobs implements Blobs {
   }
 
   async put(expected: Expected, content: Content, sender = STORE_ITSELF): Promise<Digest> {
-    if (content instanceof Uint8Array && content.byteLength <= STORE.fleetInlineBytes)
+    if (content instanceof Uint8Array && content.byteLength <= FLEET.inlineBytes)
       return this.#putSmall(expected, Buffer.from(content), sender);
-    const isLarge = (size: number) => size > STORE.fleetInlineBytes;
+    const isLarge = (size: number) => size > FLEET.inlineBytes;
     if (isLarge(expected.size ?? 0)) this.#refuseLarge(sender, expected.size);
     const pieces = limited(expected, content, (size) => {
       if (isLarge(size)) this.#parts.space.refuseIfFull('bucket', size, sender.holder);
     });
     try {
-      const first = await takeUpTo(pieces, STORE.fleetInlineBytes);
-      if (first.length <= STORE.fleetInlineBytes) return await this.#putSmall(expected, first, sender);
+      const first = await takeUpTo(pieces, FLEET.inlineBytes);
+      if (first.length <= FLEET.inlineBytes) return await this.#putSmall(expected, first, sender);
       this.#refuseLarge(sender);
       return await this.#putLarge(expected, prepend(first, pieces), sender);
     } finally {
@@ -411,7 +412,7 @@ export class FleetBlobs implements Blobs {
     const { bucket, wrong } = this.#parts;
     if (hash !== undefined && wrong.isSuspect(hash, generation)) return false;
     let isWhole = true;
-    await concurrently(names ?? [], STORE.objectChecks, async (name) => {
+    await concurrently(names ?? [], FLEET.objectChecks, async (name) => {
       if (!(await bucket.has(name))) isWhole = false;
     });
     if (!isWhole && !(await bucket.canReadCanary()))

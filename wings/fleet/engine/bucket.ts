@@ -9,7 +9,7 @@
 //    like any other: that of a node that died, or was second, is condemned (object-rows.ts).
 // B4 Nothing is put before `identify` has found out that the bucket and the database belong together (ownership/).
 import { AssayError } from '../../../core/errors.ts';
-import { STORE } from '../../../store/limits.ts';
+import { FLEET } from '../limits.ts';
 import type { Database, Statement } from './index/database.ts';
 import { type ObjectRows, UPLOADING } from './index/object-rows.ts';
 import type { Objects } from './objects.ts';
@@ -108,7 +108,7 @@ export class Bucket {
   }
 
   #probeLater(): void {
-    this.#probe = setTimeout(() => void this.#tryAgain(), STORE.probeMs);
+    this.#probe = setTimeout(() => void this.#tryAgain(), FLEET.probeMs);
     this.#probe.unref();
   }
 

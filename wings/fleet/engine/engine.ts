@@ -5,6 +5,7 @@ import type { AccountSettings } from '../../../store/accounts.ts';
 import type { OnStoreEvent } from '../../../store/events.ts';
 import { STORE } from '../../../store/limits.ts';
 import type { Engine, Inspection } from '../../../store/store.ts';
+import { FLEET } from '../limits.ts';
 import { FleetAccounts } from './accounts/accounts.ts';
 import { AcknowledgedPuts } from './acknowledged-puts.ts';
 import { FleetBlobs } from './blobs.ts';
@@ -86,7 +87,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
   const forgetting: (() => void)[] = [];
   const clock = new LogicalClock(now);
   const secret = new SharedSecret();
-  const keepMs = () => Math.min(STORE.acknowledgedMs, (clock.tickMs * STORE.leaseTicks) / 2);
+  const keepMs = () => Math.min(FLEET.acknowledgedMs, (clock.tickMs * STORE.leaseTicks) / 2);
   const acknowledged = new AcknowledgedPuts(now, keepMs, onEvent);
   const database = await Database.open({
     url: options.index,
@@ -114,7 +115,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
       throw error;
     },
   );
-  const memoMs = () => Math.min(options.memoMs ?? STORE.presenceMemoMs, FRESH_TICKS * clock.tickMs);
+  const memoMs = () => Math.min(options.memoMs ?? FLEET.presenceMemoMs, FRESH_TICKS * clock.tickMs);
   const presence = new Presence(database, now, memoMs);
   const tenants = new TenantNumbers(database);
   const accounts = new FleetAccounts(options.accounts ?? [], space.limits, tenants);
@@ -200,7 +201,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     lostSettled: () => lost.settled(),
     isAway: () => ({ index: database.isAway, blobs: bucket.isAway }),
     secret: () => secret.bytes,
-    parts: atMostOnceIn(STORE.partsMs, now, async () => {
+    parts: atMostOnceIn(FLEET.partsMs, now, async () => {
       const [index, blobs] = await Promise.all([
         inTime(
           database.ask().then(() => 'ok'),
@@ -233,7 +234,7 @@ const UNKNOWN_BUCKET = 'not known while PostgreSQL is away';
 /** The answer, or `otherwise` if it fails or takes too long. */
 async function inTime(answer: Promise<string>, otherwise: () => string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
-  const timer = setTimeout(() => resolve(otherwise()), STORE.partsWaitMs);
+  const timer = setTimeout(() => resolve(otherwise()), FLEET.partsWaitMs);
   answer.then(resolve, () => resolve(otherwise()));
   return promise.finally(() => clearTimeout(timer));
 }

@@ -1,12 +1,12 @@
 // What happens when the bucket says NoSuchKey: the read is a miss, and the blob stays.
 //
 // Invariants:
-// N1 A blob is removed as lost only if the bucket says NoSuchKey again, STORE.lostAfterMs after the first time, and
+// N1 A blob is removed as lost only if the bucket says NoSuchKey again, FLEET.lostAfterMs after the first time, and
 //    the canary can be read before and after that. A bucket that answers for another one, or is empty after an
 //    outage, removes nothing, also if that begins or ends meanwhile.
 // N2 Any other failure of the bucket (NoSuchBucket, 403, 5xx) means nothing.
 import type { Hash } from '../../../core/digest.ts';
-import { STORE } from '../../../store/limits.ts';
+import { FLEET } from '../limits.ts';
 import type { Bucket } from './bucket.ts';
 import type { ObjectList } from './object-reader.ts';
 
@@ -24,7 +24,7 @@ export class LostObjects {
   /** By hash and generation. */
   readonly #suspects = new Map<string, Suspect>();
 
-  constructor(bucket: Bucket, remove: Remove, waitMs: number = STORE.lostAfterMs) {
+  constructor(bucket: Bucket, remove: Remove, waitMs: number = FLEET.lostAfterMs) {
     this.#bucket = bucket;
     this.#remove = remove;
     this.#waitMs = waitMs;
@@ -33,7 +33,7 @@ export class LostObjects {
   /** Asks once more, later. */
   suspect(hash: Hash, generation: number, list: ObjectList): void {
     const key = `${hash} ${generation}`;
-    if (this.#suspects.has(key) || this.#suspects.size >= STORE.maxSuspects) return;
+    if (this.#suspects.has(key) || this.#suspects.size >= FLEET.maxSuspects) return;
     const { promise: examined, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(() => {
       this.#examine(hash, generation, list)

@@ -3,12 +3,13 @@
 // Invariants:
 // R1 No chunk leaves that fails its checksum. A chunk that fails is asked for once more: a proxy, or a bucket that
 //    answers for another object, is no reason to remove a blob. If it fails again, the blob is corrupt.
-// R2 A stream that fails or ends early is continued from where it stopped, STORE.objectAttempts times without
+// R2 A stream that fails or ends early is continued from where it stopped, FLEET.objectAttempts times without
 //    progress. It is never a reason to remove a blob. A request without any answer is not repeated.
 // R3 An object that the bucket does not have is NoSuchObject: a miss.
 import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../../store/limits.ts';
 import { loadChecksum } from '../../../store/shared/checksum.ts';
+import { FLEET } from '../limits.ts';
 import type { Bucket } from './bucket.ts';
 import { NoAnswer } from './s3/deadline.ts';
 
@@ -122,7 +123,7 @@ class ContinuedBytes {
         this.#pieces = undefined;
         this.#failures++;
         const isFinal = error instanceof NoSuchObject || error instanceof NoAnswer;
-        if (isFinal || this.#failures >= STORE.objectAttempts || this.#signal?.aborted) throw error;
+        if (isFinal || this.#failures >= FLEET.objectAttempts || this.#signal?.aborted) throw error;
       }
     }
   }

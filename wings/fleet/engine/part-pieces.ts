@@ -1,8 +1,8 @@
 // The content of one part of an upload, as it arrives: what fits in a row, or segments for objects.
-import { STORE } from '../../../store/limits.ts';
 import type { ContentHash } from '../../../store/shared/content-hash.ts';
 import type { IncomingPart } from '../../../store/shared/incoming-part.ts';
 import type { Expected } from '../../../store/store.ts';
+import { FLEET } from '../limits.ts';
 
 /** The upload to which a part belongs. */
 export interface ReceivingUpload {
@@ -29,10 +29,10 @@ export class PartPieces {
     this.received = upload.committed;
   }
 
-  /** All that is left, or more than STORE.fleetInlineBytes of it, as a copy. */
+  /** All that is left, or more than FLEET.inlineBytes of it, as a copy. */
   async takeSmall(): Promise<Buffer> {
     const taken: Buffer[] = [];
-    for (let size = 0; size <= STORE.fleetInlineBytes; ) {
+    for (let size = 0; size <= FLEET.inlineBytes; ) {
       const piece = await this.#next();
       if (!piece) break;
       taken.push(Buffer.from(piece));
@@ -41,10 +41,10 @@ export class PartPieces {
     return Buffer.concat(taken);
   }
 
-  /** Up to STORE.segmentBytes, and to the end of a piece. */
+  /** Up to FLEET.segmentBytes, and to the end of a piece. */
   async *segment(first: Buffer): AsyncGenerator<Uint8Array> {
     yield first;
-    for (let size = first.length; size < STORE.segmentBytes; ) {
+    for (let size = first.length; size < FLEET.segmentBytes; ) {
       const piece = await this.#next();
       if (!piece) return;
       yield piece;

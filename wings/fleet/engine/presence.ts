@@ -9,7 +9,7 @@
 //    when the connection to PostgreSQL is lost.
 // P4 No answer asks the bucket.
 import type { Digest, Hash } from '../../../core/digest.ts';
-import { STORE } from '../../../store/limits.ts';
+import { FLEET } from '../limits.ts';
 import { type Database, hashArray, numberArray, type Statement } from './index/database.ts';
 import { FRESH_TICKS } from './index/logical-clock.ts';
 import { EVERYONE, NOBODY } from './tenants.ts';
@@ -122,7 +122,7 @@ export class Presence {
 
   #isKnown(digest: Digest, tenant: number): boolean {
     const now = this.#now();
-    if (digest instanceof SeenDigest && now - digest.at < STORE.seenMs)
+    if (digest instanceof SeenDigest && now - digest.at < FLEET.seenMs)
       return digest.tenants !== undefined && (tenant === EVERYONE || digest.tenants.includes(tenant));
     const memoMs = this.#memoMs();
     if (memoMs === 0) return false;
@@ -135,7 +135,7 @@ export class Presence {
     const key = memoKey(hash, tenant);
     this.#memo.delete(key);
     this.#memo.set(key, { size, at });
-    if (this.#memo.size <= STORE.presenceMemoBlobs) return;
+    if (this.#memo.size <= FLEET.presenceMemoBlobs) return;
     for (const oldest of this.#memo.keys().take(1)) this.#memo.delete(oldest);
   }
 

@@ -2,16 +2,17 @@
 //
 // Invariants:
 // H1 While a blob is being read from the bucket from its beginning, a reader that starts there joins. It is given
-//    the chunks of the last STORE.sharedChunks MiB from memory.
+//    the chunks of the last FLEET.sharedChunks MiB from memory.
 // H2 A reader that falls behind waits for the copy in the tier, if there is a tier, and otherwise reads for itself
-//    from where it is. So a slow client holds the others up for at most STORE.slowReaderMs.
+//    from where it is. So a slow client holds the others up for at most FLEET.slowReaderMs.
 // H3 The tier decides nothing: a chunk that it cannot give comes from the bucket, and a copy that cannot be written
 //    is left out. A copy is written after its read, so a slow disk does not slow a reader down, as long as the copies
-//    that wait fit in STORE.tierBacklogBytes.
+//    that wait fit in FLEET.tierBacklogBytes.
 // H4 Every chunk was checked against the checksum in the index before it is given out (object-reader.ts).
 import type { Hash } from '../../../core/digest.ts';
 import { STORE } from '../../../store/limits.ts';
 import type { Blobs, Expected } from '../../../store/store.ts';
+import { FLEET } from '../limits.ts';
 import type { Bucket } from './bucket.ts';
 import { type ObjectList, readChunks } from './object-reader.ts';
 
@@ -94,7 +95,7 @@ export class SharedReads {
   }
 }
 
-const COPY_LIMITS: CopyLimits = { backlogBytes: STORE.tierBacklogBytes, stallMs: STORE.tierStallMs };
+const COPY_LIMITS: CopyLimits = { backlogBytes: FLEET.tierBacklogBytes, stallMs: FLEET.tierStallMs };
 
 /** One GET with several readers. */
 class SharedRead {
@@ -135,7 +136,7 @@ class SharedRead {
         this.#wakeReaders();
         await copy?.add(chunk);
         await this.#waitForReaders();
-        this.#window.delete(this.#produced - STORE.sharedChunks);
+        this.#window.delete(this.#produced - FLEET.sharedChunks);
         if (this.#readers.size === 0 && !copy) break;
       }
       await copy?.finish(true);
@@ -154,9 +155,9 @@ class SharedRead {
 
   /** Before a chunk leaves the window that a reader still needs. */
   async #waitForReaders(): Promise<void> {
-    const leaving = this.#produced - STORE.sharedChunks;
+    const leaving = this.#produced - FLEET.sharedChunks;
     const behind = () => [...this.#readers].filter(({ next }) => next <= leaving);
-    const deadline = performance.now() + STORE.slowReaderMs;
+    const deadline = performance.now() + FLEET.slowReaderMs;
     while (leaving >= 0 && behind().length > 0) {
       const left = deadline - performance.now();
       if (left > 0) await Promise.race([this.#consumes.promise, sleep(left)]);

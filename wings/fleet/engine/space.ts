@@ -1,10 +1,10 @@
 // The limits of a fleet: bytes in the bucket (`--max-size`) and in PostgreSQL (`--max-index-size`).
 //
-// Guarantee: a write is refused while the fleet holds STORE.refuseFrom times a limit, by figures that are at most
-// STORE.figuresMs old and what this node has stored since. What a client only announces counts for nothing. The janitor
+// Guarantee: a write is refused while the fleet holds FLEET.refuseFrom times a limit, by figures that are at most
+// FLEET.figuresMs old and what this node has stored since. What a client only announces counts for nothing. The janitor
 // evicts long before.
 import { AssayError } from '../../../core/errors.ts';
-import { STORE } from '../../../store/limits.ts';
+import { FLEET } from '../limits.ts';
 import { type Holder, PART_NAMES } from './accounts/accounts.ts';
 
 /** Bytes in the bucket, with those of unfinished uploads, and in PostgreSQL. */
@@ -44,7 +44,7 @@ export class FleetSpace {
   }
 
   get hasTooManyUploads(): boolean {
-    return (this.#figures?.uploads ?? 0) >= STORE.maxFleetUploads;
+    return (this.#figures?.uploads ?? 0) >= FLEET.maxUploads;
   }
 
   /** Throws if that part is full, or has no room for so many bytes, or an account of the holder is at its quota. */
@@ -57,7 +57,7 @@ export class FleetSpace {
       );
     const held = (this.#figures?.[part] ?? 0) + this.#stored[part];
     const limit = this.limits[part];
-    if (held + bytes <= Math.floor(limit * STORE.refuseFrom)) return;
+    if (held + bytes <= Math.floor(limit * FLEET.refuseFrom)) return;
     throw new AssayError(
       'ASSAY_STORE_FULL',
       `the fleet holds ${held} bytes in its ${NAMES[part]}, the limit is ${limit}, and ${bytes} more do not fit; they do when enough is evicted`,

@@ -1,5 +1,5 @@
 // Uploads in parts, which any node may continue. Each part becomes rows: small ones with their bytes, large ones
-// with objects of at most STORE.segmentBytes.
+// with objects of at most FLEET.segmentBytes.
 //
 // Invariants:
 // U1 `committed` counts only bytes that are durable, in rows or in objects. A crash costs at most one segment.
@@ -22,6 +22,7 @@ import {
   type UploadStatus,
   type Uploads,
 } from '../../../store/store.ts';
+import { FLEET } from '../limits.ts';
 import type { FleetAccounts, Holder } from './accounts/accounts.ts';
 import { type FleetBlobs, type Sender, STORE_ITSELF } from './blobs.ts';
 import type { Bucket } from './bucket.ts';
@@ -139,7 +140,7 @@ export class FleetUploads {
       const row = await this.#find(tenant, id);
       refuseBadPart(row, part);
       const rest = (expected.size ?? 0) - offset;
-      if (rest > STORE.fleetInlineBytes) this.#parts.bucket.refuseIfAway();
+      if (rest > FLEET.inlineBytes) this.#parts.bucket.refuseIfAway();
       if (rest > 0) this.#parts.space.refuseIfFull('bucket', rest, sender.holder);
       const ready = this.#takeReady(keyOf(id, sender.tenant), row);
       const hash = offset === 0 ? await ContentHash.create() : ready;
@@ -158,7 +159,7 @@ export class FleetUploads {
     holder: Holder | undefined,
   ): Promise<number | undefined> {
     if (this.#parts.space.hasTooManyUploads)
-      throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${STORE.maxFleetUploads} uploads are unfinished`);
+      throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${FLEET.maxUploads} uploads are unfinished`);
     const numbers = holder && (await this.#parts.accounts.numbersOf(holder));
     return this.#parts.rows.begin(tenant, id, expected, numbers?.own);
   }
@@ -193,7 +194,7 @@ export class FleetUploads {
       const first = await pieces.takeSmall();
       if (pieces.isTooLong) return this.#refuseExcess(upload, pieces);
       if (first.length === 0) return pieces.failure;
-      if (first.length <= STORE.fleetInlineBytes && pieces.isEnded) await this.#addSmall(upload, first);
+      if (first.length <= FLEET.inlineBytes && pieces.isEnded) await this.#addSmall(upload, first);
       else await this.#addObject(upload, first, pieces);
       if (pieces.isTooLong) return this.#refuseExcess(upload, pieces);
     }
@@ -300,8 +301,8 @@ function keyOf(id: string, tenant: string | undefined): string {
 
 /** A blob of many small objects would cost a request for each of them at every read. */
 function isAdoptable(parts: readonly PartRow[], size: number): boolean {
-  if (size <= STORE.fleetInlineBytes || parts.some(({ object }) => object === null)) return false;
-  return parts.length === 1 || size / parts.length >= STORE.minSegmentBytes;
+  if (size <= FLEET.inlineBytes || parts.some(({ object }) => object === null)) return false;
+  return parts.length === 1 || size / parts.length >= FLEET.minSegmentBytes;
 }
 
 /** Before anything is read for the part. */

@@ -1,14 +1,14 @@
 // What happens when the bucket gives wrong bytes: the read is a miss, and the blob stays.
 //
 // Invariants:
-// W1 A blob is removed as damaged only if this node reads wrong bytes again, STORE.lostAfterMs after the first time, and
+// W1 A blob is removed as damaged only if this node reads wrong bytes again, FLEET.lostAfterMs after the first time, and
 //    then another node reads wrong bytes too. A cable, a proxy or a bad memory beside one node removes nothing.
-// W2 If no other node has looked for STORE.aloneMs, a third look of the same node decides: a fleet may have one node.
+// W2 If no other node has looked for FLEET.aloneMs, a third look of the same node decides: a fleet may have one node.
 // W3 Meanwhile this node calls the blob missing, so that clients send it again. Their put replaces its objects
 //    (blobs.ts, F4).
 import type { Hash } from '../../../core/digest.ts';
-import { STORE } from '../../../store/limits.ts';
 import { decodeChecksums } from '../../../store/shared/checksum.ts';
+import { FLEET } from '../limits.ts';
 import type { Bucket } from './bucket.ts';
 import type { Database, Statement } from './index/database.ts';
 import type { LogicalClock } from './index/logical-clock.ts';
@@ -29,7 +29,7 @@ const OPEN: Statement = {
     FROM assay.clock c, assay.suspect s
     LEFT JOIN assay.presence p ON p.hash = s.hash AND p.generation = s.generation
     LEFT JOIN assay.content k ON k.hash = p.hash AND k.generation = p.generation
-    WHERE s.node <> $1::uuid OR s.tick < c.tick - $2::int8 OR p.hash IS NULL LIMIT ${STORE.janitorRows}`,
+    WHERE s.node <> $1::uuid OR s.tick < c.tick - $2::int8 OR p.hash IS NULL LIMIT ${FLEET.janitorRows}`,
 };
 
 const OWN: Statement = {
@@ -92,7 +92,7 @@ export class WrongObjects {
 
   /** Reads all of it again, later. */
   suspect(hash: Hash, generation: number, list: ObjectList): void {
-    if (this.isSuspect(hash, generation) || this.#suspects.size >= STORE.maxSuspects) return;
+    if (this.isSuspect(hash, generation) || this.#suspects.size >= FLEET.maxSuspects) return;
     this.forget(hash);
     const look = async (): Promise<void> => {
       if (!(await this.#isWrong(list))) return this.forget(hash);
@@ -102,7 +102,7 @@ export class WrongObjects {
     // A bucket or a PostgreSQL that fails says nothing about the blob.
     const timer = setTimeout(
       () => void look().catch(() => this.forget(hash)),
-      this.#parts.waitMs ?? STORE.lostAfterMs,
+      this.#parts.waitMs ?? FLEET.lostAfterMs,
     );
     timer.unref();
     const suspect: Suspect = { generation, timer, isAccused: false };
@@ -112,7 +112,7 @@ export class WrongObjects {
   /** Looks at what other nodes accuse, and at what nobody else has looked at for long. */
   async judge(): Promise<void> {
     const { database, clock, remove } = this.#parts;
-    const open = await database.query<OpenCase>(OPEN, [this.#node, clock.ticksFor(STORE.aloneMs)]);
+    const open = await database.query<OpenCase>(OPEN, [this.#node, clock.ticksFor(FLEET.aloneMs)]);
     for (const accused of open) {
       const { hash, generation } = accused;
       const list = listOf(accused);

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { median, table } from '../../../../bench/server/table.ts';
-import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import { postgresCpuSeconds, type Services } from './services.ts';
 import { milliseconds } from './words.ts';
 
@@ -54,7 +54,7 @@ export async function compareInline(services: Services): Promise<string> {
       },
     });
     lines.push([
-      `${size / KIB} KiB${size === STORE.fleetInlineBytes ? ' (the limit)' : ''}`,
+      `${size / KIB} KiB${size === FLEET.inlineBytes ? ' (the limit)' : ''}`,
       ...[row.putMs, object.putMs, row.getMs, object.getMs].map(milliseconds),
       ...[row.putCpu, object.putCpu, row.getCpu, object.getCpu].map((value) => value.toFixed(0)),
       ...[row.walBytes, object.walBytes].map((bytes) => (bytes / KIB).toFixed(1)),

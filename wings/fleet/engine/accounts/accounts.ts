@@ -23,6 +23,7 @@ import {
 } from '../../../../store/accounts.ts';
 import { STORE } from '../../../../store/limits.ts';
 import type { SizeLimit } from '../../../../store/size-limit.ts';
+import { FLEET } from '../../limits.ts';
 import { HOLDERS_BELOW } from '../index/held-bytes.ts';
 import type { HeldBytes } from '../space.ts';
 import type { TenantNumbers } from '../tenants.ts';
@@ -79,7 +80,7 @@ export class FleetAccount {
   }
 
   isFull(part: keyof HeldBytes, bytes: number): boolean {
-    return this.heldHere(part) + bytes > Math.floor(this.quota[part] * STORE.refuseFrom);
+    return this.heldHere(part) + bytes > Math.floor(this.quota[part] * FLEET.refuseFrom);
   }
 
   includes(prefix: string): boolean {

@@ -1,14 +1,14 @@
 // The connection of a node to PostgreSQL: a pool, prepared statements, and one answer to every fault.
 //
 // Invariants:
-// D1 A statement ends within STORE.indexAnswerMs: with its rows, or with ASSAY_INDEX_AWAY.
+// D1 A statement ends within FLEET.indexAnswerMs: with its rows, or with ASSAY_INDEX_AWAY.
 // D2 While PostgreSQL is away, a statement fails at once, also one that waits for a connection. One probe at a time
 //    finds out when it is back.
 // D3 `onLost` runs before any statement fails because the connection is lost. What a node remembers of the
 //    index is forgotten there.
-// D4 A statement waits for a connection at most STORE.indexQueueMs, and is then refused as ASSAY_OVERLOADED: a busy
+// D4 A statement waits for a connection at most FLEET.indexQueueMs, and is then refused as ASSAY_OVERLOADED: a busy
 //    node must not take its own queue for a PostgreSQL that is away. One that would wait longer than
-//    STORE.indexShedMs, by what the last statements took, is refused at once.
+//    FLEET.indexShedMs, by what the last statements took, is refused at once.
 // D5 A statement that failed may have been executed. Every statement can be repeated.
 // D6 A PostgreSQL counts as away until `greet` has succeeded with it, at the start and after each loss.
 // D8 A node whose tables stop to fit while it runs uses them no more, until they fit again or it is replaced.
@@ -17,8 +17,8 @@
 // Each write is one statement, so each is one transaction and one round trip.
 import type pg from 'pg';
 import { AssayError, messageOf } from '../../../../core/errors.ts';
-import { STORE } from '../../../../store/limits.ts';
 import { Semaphore } from '../../../../store/shared/semaphore.ts';
+import { FLEET } from '../../limits.ts';
 import { connectionOf, explained, IndexRefusal } from './connection.ts';
 import { away, faultOfStatement, isOfStatement, isRepeatable } from './faults.ts';
 import { Session } from './session.ts';
@@ -62,9 +62,9 @@ export class Database implements Queries {
   /** How long a statement takes with its connection, as a moving average. */
   #meanMs = 0;
   readonly #connections = new Semaphore({
-    permits: STORE.indexConnections,
-    maxWaiting: STORE.indexQueue,
-    waitMs: STORE.indexQueueMs,
+    permits: FLEET.indexConnections,
+    maxWaiting: FLEET.indexQueue,
+    waitMs: FLEET.indexQueueMs,
   });
   #isAway = true;
   #isUnfit = false;
@@ -79,12 +79,12 @@ export class Database implements Queries {
    */
   static async open(options: DatabaseOptions): Promise<Database> {
     const { default: driver } = await import('pg');
-    const { answerMs = STORE.indexAnswerMs } = options;
+    const { answerMs = FLEET.indexAnswerMs } = options;
     const connect = (max: number) =>
       new driver.Pool({
         ...connectionOf(options.url, driver.Client),
         max,
-        connectionTimeoutMillis: STORE.indexConnectMs,
+        connectionTimeoutMillis: FLEET.indexConnectMs,
         query_timeout: answerMs,
         // The server gives up first, so that a lock does not cost a connection.
         statement_timeout: answerMs / 2,
@@ -101,7 +101,7 @@ export class Database implements Queries {
     try {
       await database.#meet();
     } catch (error) {
-      if (!database.#isUnfit && !(error instanceof IndexRefusal)) database.#probeLater(STORE.probeMs);
+      if (!database.#isUnfit && !(error instanceof IndexRefusal)) database.#probeLater(FLEET.probeMs);
       else {
         await database.close();
         throw error;
@@ -116,12 +116,12 @@ export class Database implements Queries {
     this.#pool = this.#open();
     this.#readiness = connect(1);
     this.#readiness.on('error', () => {});
-    this.#watch = setInterval(() => void this.#look(), options.watchMs ?? STORE.versionMs);
+    this.#watch = setInterval(() => void this.#look(), options.watchMs ?? FLEET.versionMs);
     this.#watch.unref();
   }
 
   #open(): pg.Pool {
-    const pool = this.#connect(STORE.indexConnections);
+    const pool = this.#connect(FLEET.indexConnections);
     // An idle connection was cut. Without a listener this would end the process.
     pool.on('error', () => {
       if (pool === this.#pool) this.#lost();
@@ -156,7 +156,7 @@ export class Database implements Queries {
       } catch (error) {
         this.#answered(statement, began, true);
         if (error instanceof AssayError) throw error;
-        if (isRepeatable(error) && attempt < STORE.statementAttempts) continue;
+        if (isRepeatable(error) && attempt < FLEET.statementAttempts) continue;
         throw this.#faultOf(error);
       }
     }
@@ -167,13 +167,13 @@ export class Database implements Queries {
     try {
       return await answer;
     } finally {
-      this.#meanMs += (performance.now() - began - this.#meanMs) / STORE.indexConnections;
+      this.#meanMs += (performance.now() - began - this.#meanMs) / FLEET.indexConnections;
     }
   }
 
   #refuseIfBusy(): void {
-    const { shedMs = STORE.indexShedMs } = this.#options;
-    const waitMs = (this.#connections.waiting * this.#meanMs) / STORE.indexConnections;
+    const { shedMs = FLEET.indexShedMs } = this.#options;
+    const waitMs = (this.#connections.waiting * this.#meanMs) / FLEET.indexConnections;
     if (waitMs > shedMs)
       throw new AssayError(
         'ASSAY_OVERLOADED',
@@ -241,7 +241,7 @@ export class Database implements Queries {
 
   async #tryAgain(): Promise<void> {
     await this.#meet().catch(() => {});
-    if (this.#isAway && !this.#isClosed) this.#probeLater(STORE.probeMs);
+    if (this.#isAway && !this.#isClosed) this.#probeLater(FLEET.probeMs);
   }
 
   /** Throws if PostgreSQL is away, is a standby, or has tables that do not fit. */

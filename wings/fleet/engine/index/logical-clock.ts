@@ -13,6 +13,7 @@
 //    the eviction lie more than leaseTicks whole ticks, which last leaseMs (C1).
 import { AssayError } from '../../../../core/errors.ts';
 import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import type { Database, Queries, Statement } from './database.ts';
 
 /** A stamp younger than this needs no renewal. */
@@ -64,7 +65,7 @@ export class LogicalClock {
   }
 
   #lookLater(): void {
-    const delayMs = this.#tickMs === undefined ? STORE.probeMs : Math.max(1, this.#tickMs / 2);
+    const delayMs = this.#tickMs === undefined ? FLEET.probeMs : Math.max(1, this.#tickMs / 2);
     this.#timer = setTimeout(() => {
       this.#looking = this.look()
         .catch(() => {})

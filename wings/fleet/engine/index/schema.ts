@@ -6,6 +6,7 @@
 import type pg from 'pg';
 import { AssayError, messageOf } from '../../../../core/errors.ts';
 import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import { connectionOf, explained } from './connection.ts';
 import type { Queries, Statement } from './database.ts';
 import { labelInIndex } from './held-bytes.ts';
@@ -246,7 +247,7 @@ export async function migrate(url: string, leaseMs: number = STORE.leaseMs): Pro
   const { default: driver } = await import('pg');
   const client = new driver.Client({
     ...connectionOf(url, driver.Client),
-    connectionTimeoutMillis: STORE.indexConnectMs,
+    connectionTimeoutMillis: FLEET.indexConnectMs,
   });
   try {
     await client.connect();

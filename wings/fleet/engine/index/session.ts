@@ -3,7 +3,7 @@
 // Guarantee: after a failure of the connection the session is ended, and every later statement fails.
 import type pg from 'pg';
 import { messageOf } from '../../../../core/errors.ts';
-import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import type { Queries, Statement } from './database.ts';
 import { away, faultOfStatement, isOfStatement, isRepeatable } from './faults.ts';
 
@@ -84,7 +84,7 @@ export class Session implements Queries {
       try {
         return (await this.#client.query<Row>({ ...statement, values: [...values] })).rows;
       } catch (error) {
-        if (!this.#isInTransaction && isRepeatable(error) && attempt < STORE.statementAttempts) continue;
+        if (!this.#isInTransaction && isRepeatable(error) && attempt < FLEET.statementAttempts) continue;
         if (isOfStatement(error)) throw faultOfStatement(error);
         this.end();
         throw away(messageOf(error));

@@ -4,13 +4,13 @@
 // K1 The sums of a pass have each entry whose age is at most the `tick` of the pass, once. An entry that is removed, or
 //    gets a later age, is taken out by the statement that does that (held-bytes.ts). That statement locks the row of
 //    the pass for its duration, and the count locks it before it looks. So an entry is counted or taken out, not both.
-// K2 A tick is counted when no statement can add to it any more: a statement lasts at most STORE.indexAnswerMs.
+// K2 A tick is counted when no statement can add to it any more: a statement lasts at most FLEET.indexAnswerMs.
 // K3 The entries of later ticks are few. They are added up each time.
 // K4 With accounts, the sums are also kept by list of holders (../accounts/accounts.ts), by the same rules. A change of a
 //    list is an entry that is taken out of one list and into another.
 // K5 Once a day a second pass counts everything again and takes the place of the first. It mends what older versions or
 //    a person removed, and a commit that waited long for a standby. New accounts are counted at once, in the background.
-import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import type { FleetAccounts, HeldByList } from '../accounts/accounts.ts';
 import { HolderWalk } from '../accounts/walk.ts';
 import type { Queries, Statement } from '../index/database.ts';
@@ -189,9 +189,9 @@ export class FleetCount {
   async countAnew(mandate: Mandate): Promise<void> {
     const began = this.#now();
     const isNew = !this.#accounts.isEmpty && !(await this.#countsHolders(mandate));
-    const isDue = isNew || began - this.#countedAnewAt >= STORE.countAnewMs;
+    const isDue = isNew || began - this.#countedAnewAt >= FLEET.countAnewMs;
     if (!isDue) return;
-    const mostMs = STORE.figuresMs / (isNew ? 2 : 10);
+    const mostMs = FLEET.figuresMs / (isNew ? 2 : 10);
     while (!(await this.#countStep(mandate))) if (this.#now() - began >= mostMs) return;
     this.#countedAnewAt = this.#now();
   }
@@ -221,8 +221,8 @@ export class FleetCount {
     return mandate.transaction(async (queries) => {
       const [counted] = await queries.query<{ tick: number; holders: number[] }>(LOCK, [pass]);
       const from = counted?.tick ?? -1;
-      const open = this.#clock.ticksFor(STORE.indexAnswerMs);
-      const [bound] = await queries.query<Bound>(BOUND, [from, open, STORE.countedRows]);
+      const open = this.#clock.ticksFor(FLEET.indexAnswerMs);
+      const [bound] = await queries.query<Bound>(BOUND, [from, open, FLEET.countedRows]);
       await queries.query(FOLD, [pass]);
       const to = bound?.tick ?? from;
       if (to <= from) return { tick: from, isBehind: false };

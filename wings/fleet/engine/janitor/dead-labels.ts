@@ -1,6 +1,6 @@
 // Dead labels: those whose result is gone, or never came. They lead to nothing, so they go before anything else does.
 // Guarantee: a label whose result is stored stays.
-import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import type { Queries, Statement } from '../index/database.ts';
 import { labelInIndex, labelsHeld } from '../index/held-bytes.ts';
 
@@ -9,7 +9,7 @@ const REMOVE: Statement = {
   text: `
     WITH page AS (
         SELECT namespace, label, key FROM assay.label
-        WHERE (namespace, label) > ($1, $2) ORDER BY namespace, label LIMIT ${STORE.janitorRows}
+        WHERE (namespace, label) > ($1, $2) ORDER BY namespace, label LIMIT ${FLEET.janitorRows}
       ),
       gone AS (
         DELETE FROM assay.label l USING page p

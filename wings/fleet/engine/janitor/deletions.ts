@@ -1,11 +1,11 @@
 // The deletion of condemned objects from the bucket: the only place where objects are deleted.
 //
 // Invariants:
-// J1 An object is deleted only if it is condemned for STORE.condemnedMs. A condemned object never becomes visible again.
+// J1 An object is deleted only if it is condemned for FLEET.condemnedMs. A condemned object never becomes visible again.
 // J2 Ages are counted in ticks of the logical clock.
 // J3 The row of a condemned object is removed after the object. A crash between them repeats the deletion.
 // J4 Every deletion asks first whether this node is still the janitor, and whether its database still owns the objects.
-import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import type { Bucket } from '../bucket.ts';
 import type { Statement } from '../index/database.ts';
 import type { LogicalClock } from '../index/logical-clock.ts';
@@ -17,7 +17,7 @@ const TO_DELETE: Statement = {
   name: 'janitor condemned',
   text: `
     SELECT o.name::text FROM assay.object o, assay.clock c
-    WHERE o.state = ${CONDEMNED} AND o.tick < c.tick - $1::int8 LIMIT ${STORE.janitorRows}`,
+    WHERE o.state = ${CONDEMNED} AND o.tick < c.tick - $1::int8 LIMIT ${FLEET.janitorRows}`,
 };
 
 const DELETED: Statement = {
@@ -53,7 +53,7 @@ export class Deletions {
   ): Promise<void> {
     while (!this.#bucket.isAway) {
       const rows = await mandate.query<{ name: string }>(TO_DELETE, [
-        this.#clock.ticksFor(STORE.condemnedMs),
+        this.#clock.ticksFor(FLEET.condemnedMs),
       ]);
       if (rows.length === 0) return;
       const names = rows.map(({ name }) => name);

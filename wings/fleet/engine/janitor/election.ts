@@ -3,14 +3,14 @@
 // Invariants:
 // N1 At most one session holds the lock. What must not be done twice at once is done by statements of that session: a
 //    node that has lost the lock has no session, and its statements fail.
-// N2 A session that sends nothing for STORE.electionIdleMs is ended by PostgreSQL, also in the middle of a transaction. So a
+// N2 A session that sends nothing for FLEET.electionIdleMs is ended by PostgreSQL, also in the middle of a transaction. So a
 //    janitor that was stopped, or is cut off, keeps the lock no longer than that.
 // N3 `isSure` is true only while PostgreSQL can't have ended the session without this node's knowledge. A node that
 //    was stopped asks again first.
 // N4 A pooler that gives the statements of a session to several connections elects nobody.
 import { messageOf } from '../../../../core/errors.ts';
 import type { OnStoreEvent } from '../../../../store/events.ts';
-import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import type { Database, Queries, Statement } from '../index/database.ts';
 import type { Session } from '../index/session.ts';
 
@@ -63,7 +63,7 @@ export class Election {
 
   constructor(options: ElectionOptions) {
     this.#options = options;
-    this.#idleMs = options.idleMs ?? STORE.electionIdleMs;
+    this.#idleMs = options.idleMs ?? FLEET.electionIdleMs;
   }
 
   get isElected(): boolean {

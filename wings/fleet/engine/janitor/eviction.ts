@@ -11,6 +11,7 @@
 // E5 With a scope (accounts), what is looked at is found first, from the age on where the step before stopped. E2 then
 //    holds among the results of the scope: by H1 of ../accounts/accounts.ts they are all that may name its blobs.
 import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import { hashArray, numberArray, type Queries, type Statement } from '../index/database.ts';
 import {
   blobInIndex,
@@ -204,17 +205,17 @@ const SCOPED_BLOBS = blobs('evict scoped blobs', scopeFrom(5));
 
 /**
  * The oldest entries of a scope. `$1`: from this age on. `$2`: so many of that age are passed over. At most
- * STORE.scannedEntries rows are looked at: `last` is the age where the next look goes on, or null at the end.
+ * FLEET.scannedEntries rows are looked at: `last` is the age where the next look goes on, or null at the end.
  */
 const find = (name: string, table: string, key: string, isIn: string): Statement => ({
   name,
   text: `
     SELECT ARRAY(SELECT ${key} FROM looked ${isIn} ORDER BY age LIMIT ${STORE.evictEntries}) AS keys,
       (SELECT min(age) FROM (SELECT age FROM looked ${isIn} ORDER BY age LIMIT 1) AS first) AS oldest,
-      (SELECT age FROM ${table} WHERE age >= $1 ORDER BY age OFFSET $2::int8 + ${STORE.scannedEntries} LIMIT 1) AS last
+      (SELECT age FROM ${table} WHERE age >= $1 ORDER BY age OFFSET $2::int8 + ${FLEET.scannedEntries} LIMIT 1) AS last
     `.replaceAll(
     'looked',
-    `(SELECT * FROM ${table} WHERE age >= $1 ORDER BY age OFFSET $2::int8 LIMIT ${STORE.scannedEntries}) AS k`,
+    `(SELECT * FROM ${table} WHERE age >= $1 ORDER BY age OFFSET $2::int8 LIMIT ${FLEET.scannedEntries}) AS k`,
   ),
 });
 const FOUND = scopeFrom(3);
@@ -347,7 +348,7 @@ class AgeCursor {
       const [page] = await queries.query<FoundPage>(this.#statement, [this.#age, this.#skipped, ...scope]);
       const { oldest, last } = page ?? { oldest: null, last: null };
       if (page && (oldest !== null || last === null)) return page;
-      if (last === this.#age) this.#skipped += STORE.scannedEntries;
+      if (last === this.#age) this.#skipped += FLEET.scannedEntries;
       else [this.#age, this.#skipped] = [last ?? 0, 0];
     }
   }

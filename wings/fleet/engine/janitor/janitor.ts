@@ -16,6 +16,7 @@
 import { messageOf } from '../../../../core/errors.ts';
 import type { OnStoreEvent } from '../../../../store/events.ts';
 import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import type { FleetAccount, FleetAccounts } from '../accounts/accounts.ts';
 import type { Bucket } from '../bucket.ts';
 import type { Database, Statement } from '../index/database.ts';
@@ -39,7 +40,7 @@ const PUBLISH: Statement = {
   text: `
     INSERT INTO assay.figures (bucket, index, condemned, uploads)
     SELECT $1, $2,
-      (SELECT count(*) FROM (SELECT FROM assay.object WHERE state = ${CONDEMNED} LIMIT ${STORE.countedObjects}) AS o),
+      (SELECT count(*) FROM (SELECT FROM assay.object WHERE state = ${CONDEMNED} LIMIT ${FLEET.countedObjects}) AS o),
       (SELECT count(*) FROM assay.upload)
     ON CONFLICT (one) DO UPDATE SET bucket = excluded.bucket, index = excluded.index,
       condemned = excluded.condemned, uploads = excluded.uploads
@@ -98,8 +99,8 @@ export class Janitor {
     this.#orphans = new Orphans(options.bucket, options.onEvent);
     this.#count = new FleetCount(options.clock, options.accounts, options.now);
     this.#timers = [
-      setInterval(() => void this.run().catch(() => {}), STORE.janitorMs),
-      setInterval(() => void this.#refresh().catch(() => {}), STORE.figuresMs),
+      setInterval(() => void this.run().catch(() => {}), FLEET.janitorMs),
+      setInterval(() => void this.#refresh().catch(() => {}), FLEET.figuresMs),
     ];
     for (const timer of this.#timers) timer.unref();
   }
@@ -193,7 +194,7 @@ export class Janitor {
     return held;
   }
 
-  /** Goes by a count that is at most STORE.figuresMs old, less what it has removed since. */
+  /** Goes by a count that is at most FLEET.figuresMs old, less what it has removed since. */
   async #evict(mandate: Mandate): Promise<void> {
     const { space, accounts } = this.#options;
     let held = await this.#look(mandate);
@@ -265,7 +266,7 @@ export class Janitor {
       const { results, blobs, bucket, index, unusedMs } = evicted;
       this.#add({ results, blobs, bytes: bucket + index, ...(unusedMs !== undefined && { unusedMs }) });
       onHeld((held) => ({ ...held, bucket: held.bucket - bucket, index: held.index - index }));
-      if (isExceeded(excess()) && now() - looked < STORE.figuresMs) continue;
+      if (isExceeded(excess()) && now() - looked < FLEET.figuresMs) continue;
       const held = await this.#look(mandate);
       onHeld(() => held);
       looked = now();

@@ -5,11 +5,11 @@
 // P1 An object is an orphan only if it is a day old by the bucket's own clock, no row names it, and its name has the tag of
 //    this epoch (ownership.ts, O5).
 // P2 A pass only records orphans, as rows. At its end they are condemned together, and then deleted as all others are.
-// P3 If they are more than STORE.maxOrphans and more than STORE.maxOrphanShare of the objects that were listed, none is
+// P3 If they are more than FLEET.maxOrphans and more than FLEET.maxOrphanShare of the objects that were listed, none is
 //    condemned: such a number means that rows are lost. `assay db adopt --delete-orphans` goes on.
 // P4 How far a pass has come is in PostgreSQL, so that the node that is elected next goes on there.
 import type { OnStoreEvent } from '../../../../store/events.ts';
-import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import type { Bucket } from '../bucket.ts';
 import type { Queries, Statement } from '../index/database.ts';
 import { CONDEMNED, ORPHAN } from '../index/object-rows.ts';
@@ -63,10 +63,10 @@ export class Orphans {
     if (!position) return 0;
     if (position.after === null) {
       await right.confirm();
-      await bucket.attempt((objects) => objects.abortUploads(STORE.orphanMs, right.isOwnName));
+      await bucket.attempt((objects) => objects.abortUploads(FLEET.orphanMs, right.isOwnName));
     }
     const page = await bucket.attempt((objects) => objects.list(position.after ?? undefined));
-    const old = page.objects.filter(({ name, ageMs }) => ageMs >= STORE.orphanMs && right.isOwnName(name));
+    const old = page.objects.filter(({ name, ageMs }) => ageMs >= FLEET.orphanMs && right.isOwnName(name));
     const names = old.map(({ name }) => name);
     const listed = position.listed + page.objects.filter(({ name }) => UUID.test(name)).length;
     const isLast = page.after === undefined;
@@ -78,7 +78,7 @@ export class Orphans {
   async #settle(queries: Queries, listed: number): Promise<number> {
     const [row] = await queries.query<{ count: number }>(COUNT);
     const orphans = row?.count ?? 0;
-    if (orphans <= STORE.maxOrphans || orphans <= listed * STORE.maxOrphanShare)
+    if (orphans <= FLEET.maxOrphans || orphans <= listed * FLEET.maxOrphanShare)
       return (await queries.query(CONDEMN)).length;
     await queries.query(STOP, [orphans]);
     this.#onEvent({

@@ -4,7 +4,7 @@
 // - The row changes first. If the object can't be written then, each round of the janitor tries again (ownership.ts, O4).
 // - Repeating it changes nothing more: an owner stays the owner, in the same epoch.
 import { AssayError } from '../../../../core/errors.ts';
-import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import { Database, type Queries, type Statement } from '../index/database.ts';
 import { CONDEMNED, ORPHAN } from '../index/object-rows.ts';
 import { checkVersion } from '../index/schema.ts';
@@ -95,7 +95,7 @@ export class Adoption {
   }
 
   async #pass(visit: (names: readonly string[]) => Promise<number>): Promise<ListedOrphans> {
-    const orphanMs = STORE.orphanMs + (performance.now() - this.#beganAt);
+    const orphanMs = FLEET.orphanMs + (performance.now() - this.#beganAt);
     let [listed, orphans] = [0, 0];
     let after: string | undefined;
     do {

@@ -6,7 +6,7 @@
 // - Of several first nodes of one database, the row of one is that of all: its primary key is their lock. Of two
 //   databases that begin at one prefix, the one whose object is overwritten is refused.
 import { AssayError } from '../../../../core/errors.ts';
-import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import type { Queries, Statement } from '../index/database.ts';
 import type { Objects } from '../objects.ts';
 import { type FleetObject, putObject, readObject } from './fleet-object.ts';
@@ -74,7 +74,7 @@ async function refuseUnlessTheyFit(queries: Queries, objects: Objects): Promise<
 /** Of the first page that has objects of Assay. */
 async function someNames(objects: Objects): Promise<readonly string[]> {
   let after: string | undefined;
-  for (let page = 0; page < STORE.identifyPages; page++) {
+  for (let page = 0; page < FLEET.identifyPages; page++) {
     const listed = await objects.list(after);
     const names = listed.objects.map(({ name }) => name).filter((name) => UUID.test(name));
     after = listed.after;

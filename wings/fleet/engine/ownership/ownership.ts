@@ -16,13 +16,13 @@
 //    orphan what another one has written, whoever owns the prefix, then or later.
 // O6 A standby that is promoted goes on, if it lacks less than the last round: it has the mark of the object.
 //
-// What is not excluded: a request to delete that was sent before the object changed, of at most STORE.janitorRows names. Two
+// What is not excluded: a request to delete that was sent before the object changed, of at most FLEET.janitorRows names. Two
 // copies of one data folder have the same rows: each goes on counting from there, and the first that reads a mark of the
 // other stops. Until then, for at most two rounds, both delete what was condemned an hour ago, which is the same for both.
 // PostgreSQL has no part in this if nobody restored anything, and a conditional PUT has none at all (0460).
 import { AssayError } from '../../../../core/errors.ts';
 import type { OnStoreEvent } from '../../../../store/events.ts';
-import { STORE } from '../../../../store/limits.ts';
+import { FLEET } from '../../limits.ts';
 import type { Queries } from '../index/database.ts';
 import type { Objects } from '../objects.ts';
 import { putObject, readObject } from './fleet-object.ts';
@@ -151,7 +151,7 @@ export class Ownership {
 
   /** One line an hour tells the operator. */
   #report(detail: string): void {
-    const isNews = this.#reported?.detail !== detail || this.#reported.rounds >= STORE.alarmRounds;
+    const isNews = this.#reported?.detail !== detail || this.#reported.rounds >= FLEET.alarmRounds;
     if (isNews) this.#options.onEvent({ type: 'not-owner', detail });
     this.#reported = { detail, rounds: isNews ? 1 : (this.#reported?.rounds ?? 0) + 1 };
   }

@@ -3,16 +3,16 @@
 import { afterEach, expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
 import type { OnStoreEvent } from '../../../../store/events.ts';
-import { STORE } from '../../../../store/limits.ts';
 import { addLayers } from '../../../../store/open.ts';
 import type { Store } from '../../../../store/store.ts';
 import { addressOf, contentOf, readFrom, resultNaming, streamOf } from '../../../../test/store/content.ts';
 import { type FleetEngine, openFleetEngine } from '../../engine/engine.ts';
 import { migrate } from '../../engine/index/schema.ts';
+import { FLEET } from '../../limits.ts';
 import { MemoryObjects } from '../engine/memory-objects.ts';
 import { ReplicatedPostgres } from '../rig/replicated-postgres.ts';
 
-const SIZES = [1000, STORE.fleetInlineBytes + 1];
+const SIZES = [1000, FLEET.inlineBytes + 1];
 const WRITERS = 4;
 const ENTRIES = 12;
 const MINUTE = 60_000;
@@ -132,9 +132,9 @@ test('without one, what the tail held is a miss, counted apart, and can be put a
   expect(one.forgotten).toEqual({ blobs: SIZES.length * ENTRIES, results: ENTRIES });
   expect(two.forgotten).toEqual({ blobs: 0, results: 0 });
   // The objects of the tail are orphans now, and the janitor removes no other.
-  for (const name of objects.kept.keys()) objects.agesMs.set(name, STORE.orphanMs);
+  for (const name of objects.kept.keys()) objects.agesMs.set(name, FLEET.orphanMs);
   do {
-    await postgres.advance(one.engine.clock.ticksFor(STORE.condemnedMs) + 1);
+    await postgres.advance(one.engine.clock.ticksFor(FLEET.condemnedMs) + 1);
     await one.engine.janitor.run();
   } while (objects.deleted.length < orphans.length);
   expect(objects.deleted.sort()).toEqual(orphans.sort());

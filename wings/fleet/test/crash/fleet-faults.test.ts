@@ -10,6 +10,7 @@ import { soak } from '../../../../test/rig/soak.ts';
 import { FLEET_OBJECT } from '../../engine/ownership/fleet-object.ts';
 import { openS3Objects } from '../../engine/s3/s3-objects.ts';
 import { readS3Settings } from '../../engine/s3/settings.ts';
+import { FLEET } from '../../limits.ts';
 import { createDatabase, END_OTHERS, type TestDatabase } from '../engine/index-database.ts';
 import { OwnPostgres } from '../rig/own-postgres.ts';
 import { evict, heldBy } from './eviction.ts';
@@ -25,7 +26,7 @@ const SEED_STEP = 7919;
 const SCHEDULES = soak(1000, 4);
 const LEASE_MS = 4000;
 const TICK_MS = LEASE_MS / STORE.leaseTicks;
-const CONDEMNED_TICKS = Math.ceil(STORE.condemnedMs / TICK_MS) + 2;
+const CONDEMNED_TICKS = Math.ceil(FLEET.condemnedMs / TICK_MS) + 2;
 
 let postgres: OwnPostgres;
 let database: TestDatabase;
@@ -159,7 +160,7 @@ it('has every object that the index names, and in the end no other', async () =>
   // A janitor that was cut off when it was killed is not one for ever.
   await sleep(ELECTION_IDLE_MS);
   // What dead nodes were uploading is condemned, and what is condemned is deleted, by one of the nodes.
-  for (const ms of [STORE.abandonedUploadMs, STORE.idleObjectMs, STORE.condemnedMs, STORE.condemnedMs]) {
+  for (const ms of [STORE.abandonedUploadMs, FLEET.idleObjectMs, FLEET.condemnedMs, FLEET.condemnedMs]) {
     await database.advance(Math.ceil(ms / TICK_MS) + 2);
     const answers = await Promise.all(nodes.map((node) => askUntilReached(node, { kind: 'maintain' })));
     expect(answers.map(({ kind }) => kind)).toEqual(nodes.map(() => 'outcome'));

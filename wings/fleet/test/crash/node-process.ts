@@ -3,13 +3,13 @@ import { type Digest, digestOf } from '../../../../core/digest.ts';
 import { AssayError, messageOf } from '../../../../core/errors.ts';
 import { DEFAULT_NAMESPACE } from '../../../../core/namespace.ts';
 import { sha256 } from '../../../../core/sha256.ts';
-import { STORE } from '../../../../store/limits.ts';
 import { addLayers, openDiskStore } from '../../../../store/open.ts';
 import type { Store } from '../../../../store/store.ts';
 import { addressOf, readFrom, resultNaming, streamOf } from '../../../../test/store/content.ts';
 import { type FleetEngine, openFleetEngine } from '../../engine/engine.ts';
 import { openS3Objects } from '../../engine/s3/s3-objects.ts';
 import { readS3Settings } from '../../engine/s3/settings.ts';
+import { FLEET } from '../../limits.ts';
 import {
   type Answer,
   type BlobSpec,
@@ -38,13 +38,13 @@ const objects = await openS3Objects(readS3Settings(ASSAY_BLOBS, process.env), {
 const list = objects.list.bind(objects);
 objects.list = async (after) => {
   const page = await list(after);
-  const old = page.objects.map((object) => ({ ...object, ageMs: object.ageMs + 2 * STORE.orphanMs }));
+  const old = page.objects.map((object) => ({ ...object, ageMs: object.ageMs + 2 * FLEET.orphanMs }));
   return { ...page, objects: old };
 };
 const tier = await openDiskStore({
   directory: ASSAY_TEST_TIER,
   maxSize: { bytes: TIER_BYTES },
-  leaseMs: STORE.tierLeaseMs,
+  leaseMs: FLEET.tierLeaseMs,
 });
 const engine: FleetEngine = await openFleetEngine({
   index: ASSAY_INDEX,

@@ -19,6 +19,7 @@ import { Database } from '../../engine/index/database.ts';
 import { BLOB_LEASE_TICKS, FRESH_TICKS, RESULT_LEASE_TICKS } from '../../engine/index/logical-clock.ts';
 import { FleetEviction } from '../../engine/janitor/eviction.ts';
 import { FLEET_OBJECT } from '../../engine/ownership/fleet-object.ts';
+import { FLEET } from '../../limits.ts';
 import { TcpProxy } from '../rig/tcp-proxy.ts';
 import { createDatabase, END_OTHERS, type TestDatabase } from './index-database.ts';
 import { MemoryObjects } from './memory-objects.ts';
@@ -185,7 +186,7 @@ describe('a node', () => {
     await putOne(await node(), bytes);
     expect(await isMissing(one, bytes)).toBe(false);
     await lose(digestOf(bytes).hash);
-    now += STORE.presenceMemoMs - 1;
+    now += FLEET.presenceMemoMs - 1;
     expect(await isMissing(one, bytes)).toBe(false);
     now += 1;
     expect(await isMissing(one, bytes)).toBe(true);
@@ -211,7 +212,7 @@ describe('a node', () => {
       return digestOf(bytes).hash;
     };
     const old = await put('old');
-    now += STORE.acknowledgedMs;
+    now += FLEET.acknowledgedMs;
     const gone = [await put('gone 1'), await put('gone 2')];
     await put('kept');
     const removed = await one.engine.records.get(addressOf('kept'));
@@ -277,10 +278,10 @@ describe('a node', () => {
     onTestFinished(() => index.close());
     const one = { name: 'one', text: 'SELECT 1' };
     // All connections are open: a new one would wait longer than an answer may take.
-    await Promise.all(Array.from({ length: STORE.indexConnections }, () => index.query(one)));
+    await Promise.all(Array.from({ length: FLEET.indexConnections }, () => index.query(one)));
     proxy.link = 'frozen';
     const codes = await Promise.all(
-      Array.from({ length: 20 * STORE.indexConnections }, () =>
+      Array.from({ length: 20 * FLEET.indexConnections }, () =>
         index.query(one).catch((error: unknown) => (error instanceof AssayError ? error.code : error)),
       ),
     );
@@ -337,7 +338,7 @@ describe('a node', () => {
     await one.engine.parts();
     proxy.link = 'slow';
     const asked = Array.from({ length: 400 }, () => isMissing(one, contentOf('absent', SMALL)));
-    await new Promise((resolve) => setTimeout(resolve, STORE.partsMs));
+    await new Promise((resolve) => setTimeout(resolve, FLEET.partsMs));
     expect(await one.engine.parts()).toEqual({ index: 'ok', blobs: 'ok' });
     expect(new Set(await Promise.all(asked))).toEqual(new Set([true]));
   }, 60_000);
@@ -354,7 +355,7 @@ describe('a node', () => {
     onTestFinished(() => slow.close());
     proxy.link = 'slow';
     const ask = () => slow.query({ name: 'ask', text: 'SELECT' });
-    await Promise.all(Array.from({ length: STORE.indexConnections }, ask));
+    await Promise.all(Array.from({ length: FLEET.indexConnections }, ask));
     const began = performance.now();
     const refusedAfter: number[] = [];
     const asked = Array.from({ length: 300 }, () =>
@@ -641,7 +642,7 @@ describe('a large blob whose bytes are wrong', () => {
     await expect.poll(suspects).toHaveLength(1);
     await one.engine.janitor.run();
     expect(events).toEqual([]);
-    await database.advance(one.engine.clock.ticksFor(STORE.aloneMs) + 1);
+    await database.advance(one.engine.clock.ticksFor(FLEET.aloneMs) + 1);
     await one.engine.janitor.run();
     expect(events).toMatchObject([{ type: 'quarantined', hash: digest.hash }]);
   });
@@ -772,7 +773,7 @@ describe('the janitor', () => {
     await one.engine.janitor.run();
     expect(objects.deleted).toEqual([]);
     expect(one.engine.space.figures).toMatchObject({ bucket: LARGE, condemned: 1, uploads: 0 });
-    await database.advance(ticksFor(one, STORE.condemnedMs));
+    await database.advance(ticksFor(one, FLEET.condemnedMs));
     await Promise.all([one.engine.janitor.run(), (await node()).engine.janitor.run()]);
     expect(await statesOf()).toEqual([STORED]);
     expect(new Set(objects.deleted).size).toBe(1);
@@ -791,7 +792,7 @@ describe('the janitor', () => {
     }
     const put = one.blobs.put(digestOf(bytes), stopped()).catch((error: unknown) => error);
     while (objects.puts < 2) await new Promise((resolve) => setTimeout(resolve, 5));
-    await database.advance(ticksFor(one, STORE.idleObjectMs));
+    await database.advance(ticksFor(one, FLEET.idleObjectMs));
     await two.engine.janitor.run();
     expect(events).toContainEqual(cleaned({ condemned: 1 }));
     goesOn.resolve();
@@ -824,12 +825,12 @@ describe('the janitor', () => {
     await one.blobs.put(digestOf(bytes), streamOf(bytes));
     const [orphan, young] = [crypto.randomUUID(), crypto.randomUUID()];
     for (const name of [orphan, young, 'of somebody else']) objects.kept.set(name, Buffer.alloc(1));
-    for (const name of objects.kept.keys()) objects.agesMs.set(name, STORE.orphanMs);
-    objects.agesMs.set(young, STORE.orphanMs - 1);
+    for (const name of objects.kept.keys()) objects.agesMs.set(name, FLEET.orphanMs);
+    objects.agesMs.set(young, FLEET.orphanMs - 1);
     for (let page = 0; page < 4; page++) await one.engine.janitor.run();
     expect(events).toEqual([cleaned({ orphans: 1 })]);
     expect(objects.deleted).toEqual([]);
-    await database.advance(ticksFor(one, STORE.condemnedMs));
+    await database.advance(ticksFor(one, FLEET.condemnedMs));
     await one.engine.janitor.run();
     expect(objects.deleted).toEqual([orphan]);
   });

@@ -10,14 +10,15 @@ import type { Blob } from '../../../../store/store.ts';
 import { contentOf, readBlob, streamOf } from '../../../../test/store/content.ts';
 import { useFolders } from '../../../../test/store/folders.ts';
 import { type FleetEngine, openFleetEngine } from '../../engine/engine.ts';
+import { FLEET } from '../../limits.ts';
 import { createDatabase, type TestDatabase } from './index-database.ts';
 import { MemoryObjects } from './memory-objects.ts';
 
 const SIZE = 3 * STORE.chunkBytes + 17;
-const LONG = (2 * STORE.sharedChunks + 3) * STORE.chunkBytes;
+const LONG = (2 * FLEET.sharedChunks + 3) * STORE.chunkBytes;
 const HERD = 500;
 /** The smallest blob that lies in the bucket, and one of two chunks. */
-const HERD_SIZES = [STORE.fleetInlineBytes + 1, 2 * STORE.chunkBytes];
+const HERD_SIZES = [FLEET.inlineBytes + 1, 2 * STORE.chunkBytes];
 
 const folders = useFolders();
 let database: TestDatabase;
@@ -42,7 +43,7 @@ afterEach(async () => {
 async function open(withTier: boolean, folder = folders.folder(), tierBytes = GIB): Promise<string> {
   const maxSize = { bytes: tierBytes };
   tier = withTier
-    ? await openDiskStore({ directory: folder, leaseMs: STORE.tierLeaseMs, maxSize })
+    ? await openDiskStore({ directory: folder, leaseMs: FLEET.tierLeaseMs, maxSize })
     : undefined;
   engine = await openFleetEngine({ index: database.url, objects, onEvent: () => {}, tier: tier?.blobs });
   return folder;
@@ -174,7 +175,7 @@ describe('the tier', () => {
   });
 
   test('gets the whole copy of a blob that is larger than the backlog', async () => {
-    tier = await openDiskStore({ directory: folders.folder(), leaseMs: STORE.tierLeaseMs });
+    tier = await openDiskStore({ directory: folders.folder(), leaseMs: FLEET.tierLeaseMs });
     const copyLimits = { backlogBytes: STORE.chunkBytes, stallMs: 60_000 };
     engine = await openFleetEngine({
       index: database.url,

@@ -5,6 +5,7 @@ import { contentOf, putOne } from '../../../../../test/store/content.ts';
 import { BLOB_LEASE_TICKS } from '../../../engine/index/logical-clock.ts';
 import type { Session } from '../../../engine/index/session.ts';
 import { Election } from '../../../engine/janitor/election.ts';
+import { FLEET } from '../../../limits.ts';
 import { TcpProxy } from '../../rig/tcp-proxy.ts';
 import { TestFleet, type TestNode } from '../nodes.ts';
 
@@ -52,7 +53,7 @@ describe('three nodes whose janitors run at once', () => {
     await fleet.database.query('UPDATE assay.object SET state = 3');
     await fleet.database.query('DELETE FROM assay.presence');
     await fleet.database.query('DELETE FROM assay.content');
-    await fleet.database.advance(one.engine.clock.ticksFor(STORE.condemnedMs) + 1);
+    await fleet.database.advance(one.engine.clock.ticksFor(FLEET.condemnedMs) + 1);
     await Promise.all(nodes.map((node) => node.engine.janitor.run()));
     expect(fleet.objects.deleted.length).toBe(20);
     expect(fleet.events).toMatchObject([{ type: 'cleaned', deleted: 20 }]);
@@ -151,7 +152,7 @@ test('an object that the bucket refuses to delete does not hold up the others, a
   fleet.objects.refused.clear();
   await one.engine.janitor.run();
   expect(fleet.objects.kept.has(refused)).toBe(true);
-  await fleet.database.advance(one.engine.clock.ticksFor(STORE.condemnedMs) + 1);
+  await fleet.database.advance(one.engine.clock.ticksFor(FLEET.condemnedMs) + 1);
   await one.engine.janitor.run();
   expect(fleet.objects.kept.has(refused)).toBe(false);
 });

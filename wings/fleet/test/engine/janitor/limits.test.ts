@@ -7,6 +7,7 @@ import { STORE } from '../../../../../store/limits.ts';
 import { addressOf, contentOf, putOne, resultNaming, streamOf } from '../../../../../test/store/content.ts';
 import { BLOB_LEASE_TICKS, FRESH_TICKS, RESULT_LEASE_TICKS } from '../../../engine/index/logical-clock.ts';
 import { FleetEviction } from '../../../engine/janitor/eviction.ts';
+import { FLEET } from '../../../limits.ts';
 import { TestFleet, type TestNode } from '../nodes.ts';
 
 const SMALL = 1000;
@@ -56,7 +57,7 @@ describe('the count', () => {
     await expectCounted(one);
     expect(one.engine.space.figures?.bucket).toBe(LARGE);
     // All of it lies in ticks that are over, and is in the sums from now on.
-    await fleet.database.advance(one.engine.clock.ticksFor(STORE.indexAnswerMs) + 1);
+    await fleet.database.advance(one.engine.clock.ticksFor(FLEET.indexAnswerMs) + 1);
     await expectCounted(one);
     expect(await fleet.database.query('SELECT bucket::int FROM assay.held')).toEqual([{ bucket: LARGE }]);
     // Removed, replaced, repaired and labelled anew.
@@ -79,7 +80,7 @@ describe('the count', () => {
       isLast: false,
     });
     await expectCounted(one);
-    await fleet.database.advance(one.engine.clock.ticksFor(STORE.indexAnswerMs) + 1);
+    await fleet.database.advance(one.engine.clock.ticksFor(FLEET.indexAnswerMs) + 1);
     await expectCounted(one);
     await one.engine.blobs.put(digestOf(contentOf('later', SMALL)), contentOf('later', SMALL));
     await expectCounted(one);
@@ -89,7 +90,7 @@ describe('the count', () => {
     const one = await fleet.node({ memoMs: 0 });
     await putResult(one, 'a');
     const other = await putOne(one, contentOf('b', SMALL));
-    await fleet.database.advance(one.engine.clock.ticksFor(STORE.indexAnswerMs) + FRESH_TICKS + 1);
+    await fleet.database.advance(one.engine.clock.ticksFor(FLEET.indexAnswerMs) + FRESH_TICKS + 1);
     await expectCounted(one);
     // It is used, so the eviction gives it a later age, which no count has passed.
     await one.results.get(addressOf('a'));
@@ -134,7 +135,7 @@ describe('the count', () => {
     let now = 0;
     const one = await fleet.node({ now: () => now });
     for (const key of ['a', 'b', 'c']) await putResult(one, key);
-    await fleet.database.advance(one.engine.clock.ticksFor(STORE.indexAnswerMs) + 1);
+    await fleet.database.advance(one.engine.clock.ticksFor(FLEET.indexAnswerMs) + 1);
     await expectCounted(one);
     await fleet.database.query("DELETE FROM assay.result WHERE key = decode($1, 'hex')", [
       addressOf('b').key,
@@ -142,7 +143,7 @@ describe('the count', () => {
     await one.engine.janitor.run();
     const { index } = await rowsHeld();
     expect(one.engine.space.figures?.index).toBeGreaterThan(index);
-    now += STORE.countAnewMs;
+    now += FLEET.countAnewMs;
     await one.engine.janitor.run();
     await expectCounted(one);
   });

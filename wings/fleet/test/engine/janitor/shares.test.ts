@@ -8,6 +8,7 @@ import { Random } from '../../../../../test/rig/random.ts';
 import { addressOf, contentOf, putOne, resultNaming, streamOf } from '../../../../../test/store/content.ts';
 import { BLOB_LEASE_TICKS, FRESH_TICKS, RESULT_LEASE_TICKS } from '../../../engine/index/logical-clock.ts';
 import type { HeldBytes } from '../../../engine/space.ts';
+import { FLEET } from '../../../limits.ts';
 import { TestFleet, type TestNode } from '../nodes.ts';
 
 const SMALL = 1000;
@@ -304,7 +305,7 @@ describe('the count of accounts', () => {
       await fill(before, namespace, 5);
       await before.labels.put({ namespace, label: 'branch' }, addressOf(`${namespace} 1`, namespace).key);
     }
-    await fleet.database.advance(before.engine.clock.ticksFor(STORE.indexAnswerMs) + 1);
+    await fleet.database.advance(before.engine.clock.ticksFor(FLEET.indexAnswerMs) + 1);
     await before.engine.janitor.run();
     await before.engine.janitor.close();
     const node = await fleet.node({ accounts, memoMs: 0 });

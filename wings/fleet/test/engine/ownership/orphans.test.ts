@@ -1,8 +1,8 @@
 // Orphans are deleted, but not if they are so many that rows must have been lost: then an operator decides.
 import { beforeEach, describe, expect, test } from 'vitest';
-import { STORE } from '../../../../../store/limits.ts';
 import { Adoption } from '../../../engine/ownership/adoption.ts';
 import { isOwnName, newName, UUID } from '../../../engine/ownership/object-names.ts';
+import { FLEET } from '../../../limits.ts';
 import { MemoryObjects } from '../memory-objects.ts';
 import { newDatabase, rounds, type Side, sideOf } from './two-databases.ts';
 
@@ -35,7 +35,7 @@ const tooMany = ({ events }: Side) => events.filter(({ type }) => type === 'too-
 describe('a pass over the bucket', () => {
   test('deletes 1,000 orphans, whatever their share', async () => {
     const one = await sideOf(await newDatabase(), objects);
-    const orphans = await addOrphans(one, STORE.maxOrphans);
+    const orphans = await addOrphans(one, FLEET.maxOrphans);
     await rounds(one, objects, 3);
     expect(new Set(objects.deleted)).toEqual(new Set(orphans));
     expect(tooMany(one)).toEqual([]);
@@ -43,8 +43,8 @@ describe('a pass over the bucket', () => {
 
   test('deletes more than 1,000 if they are at most a tenth', async () => {
     const one = await sideOf(await newDatabase(), objects);
-    await addNamed(one, 9 * (STORE.maxOrphans + 50));
-    const orphans = await addOrphans(one, STORE.maxOrphans + 50);
+    await addNamed(one, 9 * (FLEET.maxOrphans + 50));
+    const orphans = await addOrphans(one, FLEET.maxOrphans + 50);
     await rounds(one, objects, 13);
     expect(new Set(objects.deleted)).toEqual(new Set(orphans));
     expect(tooMany(one)).toEqual([]);
@@ -52,7 +52,7 @@ describe('a pass over the bucket', () => {
 
   test('deletes none of more than 1,000 and more than a tenth, and alarms, until an operator decides', async () => {
     const one = await sideOf(await newDatabase(), objects);
-    const orphans = await addOrphans(one, STORE.maxOrphans + 1);
+    const orphans = await addOrphans(one, FLEET.maxOrphans + 1);
     const [named] = await addOrphans(one, 1);
     await one.database.query('INSERT INTO assay.object VALUES ($1, 2, 1)', [named]);
     // Another node goes on where the first one has stopped.
@@ -61,18 +61,18 @@ describe('a pass over the bucket', () => {
     const two = await sideOf(one.database, objects);
     await rounds(two, objects, 5);
     expect(objects.deleted).toEqual([]);
-    expect(tooMany(two)[0]).toMatchObject({ orphans: STORE.maxOrphans + 1 });
+    expect(tooMany(two)[0]).toMatchObject({ orphans: FLEET.maxOrphans + 1 });
     // The row of a node that starts now has it, too.
     const three = await sideOf(two.database, objects);
-    expect(three.engine.ownership.waitingOrphans).toBe(STORE.maxOrphans + 1);
+    expect(three.engine.ownership.waitingOrphans).toBe(FLEET.maxOrphans + 1);
 
     const { adoption, database } = await Adoption.open(two.database.url, objects);
     expect(await adoption.countOrphans()).toEqual({
-      listed: STORE.maxOrphans + 3,
-      orphans: STORE.maxOrphans + 1,
+      listed: FLEET.maxOrphans + 3,
+      orphans: FLEET.maxOrphans + 1,
     });
     expect(objects.deleted).toEqual([]);
-    expect(await adoption.condemnOrphans()).toMatchObject({ orphans: STORE.maxOrphans + 1 });
+    expect(await adoption.condemnOrphans()).toMatchObject({ orphans: FLEET.maxOrphans + 1 });
     await database.close();
     await rounds(two, objects, 2);
     expect(new Set(objects.deleted)).toEqual(new Set(orphans));

@@ -3,9 +3,9 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../../../core/digest.ts';
 import { AssayError } from '../../../../../core/errors.ts';
-import { STORE } from '../../../../../store/limits.ts';
 import { readFrom } from '../../../../../test/store/content.ts';
 import { decode } from '../../../engine/ownership/fleet-object.ts';
+import { FLEET } from '../../../limits.ts';
 import { Dump } from '../../rig/dump.ts';
 import { MemoryObjects } from '../memory-objects.ts';
 import {
@@ -147,19 +147,19 @@ describe('a dump that was restored into another database', () => {
     const one = await fleet();
     const copy = await copyOf(one.database);
     await one.database.query(
-      `INSERT INTO assay.object SELECT gen_random_uuid(), 3, 0 FROM generate_series(1, ${3 * STORE.janitorRows})`,
+      `INSERT INTO assay.object SELECT gen_random_uuid(), 3, 0 FROM generate_series(1, ${3 * FLEET.janitorRows})`,
     );
     const remove = objects.delete.bind(objects);
     objects.delete = async (names) => {
       if (objects.deleted.length === 0) await adopt(copy, objects);
       return remove(names);
     };
-    await one.database.advance(one.engine.clock.ticksFor(STORE.condemnedMs) + 1);
+    await one.database.advance(one.engine.clock.ticksFor(FLEET.condemnedMs) + 1);
     await expect(one.engine.janitor.run()).rejects.toMatchObject({ code: 'ASSAY_FLEET_NOT_OWNER' });
     // The request that was on its way, and no other.
-    expect(objects.deleted).toHaveLength(STORE.janitorRows);
+    expect(objects.deleted).toHaveLength(FLEET.janitorRows);
     await rounds(one, objects, 2);
-    expect(objects.deleted).toHaveLength(STORE.janitorRows);
+    expect(objects.deleted).toHaveLength(FLEET.janitorRows);
   });
 });
 
@@ -239,7 +239,7 @@ test('a PUT whose answer is lost delays the deletions to the next round', async 
     objects.put = put;
     throw new AssayError('ASSAY_BUCKET_AWAY', 'the answer is lost');
   };
-  await one.database.advance(one.engine.clock.ticksFor(STORE.condemnedMs) + 1);
+  await one.database.advance(one.engine.clock.ticksFor(FLEET.condemnedMs) + 1);
   await expect(one.engine.janitor.run()).rejects.toMatchObject({ code: 'ASSAY_BUCKET_AWAY' });
   expect(objects.deleted).toEqual([]);
   await expect.poll(() => one.engine.isAway().blobs).toBe(false);
@@ -278,7 +278,7 @@ test('nothing is deleted while the bucket can’t be read', async () => {
   objects.get = async () => {
     throw new AssayError('ASSAY_BUCKET_AWAY', 'the test says so');
   };
-  await one.database.advance(one.engine.clock.ticksFor(STORE.condemnedMs) + 1);
+  await one.database.advance(one.engine.clock.ticksFor(FLEET.condemnedMs) + 1);
   await expect(one.engine.janitor.run()).rejects.toMatchObject({ code: 'ASSAY_BUCKET_AWAY' });
   expect(objects.deleted).toEqual([]);
   expect(alarmsOf(one)).toEqual([]);

@@ -1,11 +1,11 @@
 // Two databases on one prefix of a real bucket: all that the first has written stays, whoever owns it.
 import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../../../core/digest.ts';
-import { STORE } from '../../../../../store/limits.ts';
 import { readFrom } from '../../../../../test/store/content.ts';
 import type { Objects } from '../../../engine/objects.ts';
 import { openS3Objects } from '../../../engine/s3/s3-objects.ts';
 import { readS3Settings } from '../../../engine/s3/settings.ts';
+import { FLEET } from '../../../limits.ts';
 import { adopt, alarmsOf, blobs, evictAll, newDatabase, putAll, type Side, sideOf } from './two-databases.ts';
 
 test('two databases on one prefix never delete each other’s objects', async () => {
@@ -18,7 +18,7 @@ test('two databases on one prefix never delete each other’s objects', async ()
     // As if all of them were two days old.
     objects.list = async (after) => {
       const page = await list(after);
-      const old = page.objects.map((object) => ({ ...object, ageMs: object.ageMs + 2 * STORE.orphanMs }));
+      const old = page.objects.map((object) => ({ ...object, ageMs: object.ageMs + 2 * FLEET.orphanMs }));
       return { ...page, objects: old };
     };
     return objects;
@@ -26,7 +26,7 @@ test('two databases on one prefix never delete each other’s objects', async ()
   const direct = await open();
   const names = async () => (await direct.list(undefined)).objects.map(({ name }) => name);
   const round = async (side: Side) => {
-    await side.database.advance(side.engine.clock.ticksFor(STORE.condemnedMs) + 1);
+    await side.database.advance(side.engine.clock.ticksFor(FLEET.condemnedMs) + 1);
     await side.engine.janitor.run();
   };
 

@@ -2,18 +2,18 @@
 import { onTestFinished } from 'vitest';
 import { digestOf } from '../../../../../core/digest.ts';
 import type { StoreEvent } from '../../../../../store/events.ts';
-import { STORE } from '../../../../../store/limits.ts';
 import { addLayers } from '../../../../../store/open.ts';
 import type { Store } from '../../../../../store/store.ts';
 import { contentOf, streamOf } from '../../../../../test/store/content.ts';
 import { type FleetEngine, openFleetEngine } from '../../../engine/engine.ts';
 import type { Objects } from '../../../engine/objects.ts';
 import { Adoption } from '../../../engine/ownership/adoption.ts';
+import { FLEET } from '../../../limits.ts';
 import { Dump } from '../../rig/dump.ts';
 import { createDatabase, type TestDatabase } from '../index-database.ts';
 import type { MemoryObjects } from '../memory-objects.ts';
 
-export const LARGE = STORE.fleetInlineBytes + 17;
+export const LARGE = FLEET.inlineBytes + 17;
 export const CONDEMNED = 3;
 
 export interface Side {
@@ -91,8 +91,8 @@ export async function evictAll({ database }: Side): Promise<void> {
 /** So many rounds, each more than an hour after the one before. All objects are older than a day. */
 export async function rounds(side: Side, objects: MemoryObjects, count: number): Promise<void> {
   for (let round = 0; round < count; round++) {
-    for (const name of objects.kept.keys()) objects.agesMs.set(name, 2 * STORE.orphanMs);
-    await side.database.advance(side.engine.clock.ticksFor(STORE.condemnedMs) + 1);
+    for (const name of objects.kept.keys()) objects.agesMs.set(name, 2 * FLEET.orphanMs);
+    await side.database.advance(side.engine.clock.ticksFor(FLEET.condemnedMs) + 1);
     await side.engine.janitor.run();
   }
 }

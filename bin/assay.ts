@@ -79,10 +79,6 @@ const TRUNK: CommandTable = {
     isServers: true,
     load: async () => (await import('../server/commands/serve.ts')).serveCommand(allWings),
   },
-  login: {
-    summary: 'get a token of the shared cache for a CI job',
-    load: async () => (await import('../client/login/command.ts')).loginCommand,
-  },
   token: {
     summary: 'create, list and revoke the tokens of a server',
     isServers: true,

@@ -2,13 +2,15 @@
 // No other file names a wing. bin/assay.ts loads this list only for what the trunk lacks.
 import type { Wing } from '../core/cli/wing.ts';
 import type { EnginePort } from '../server/commands/engine-port.ts';
+import type { IssuersPort } from '../server/config/issuers-port.ts';
 import { wing as bazelWorker } from '../wings/bazel-worker/index.ts';
 import { wing as doctor } from '../wings/doctor/index.ts';
 import { wing as fleet } from '../wings/fleet/index.ts';
 import { wing as gocache } from '../wings/gocache/index.ts';
 import { wing as incident } from '../wings/incident/index.ts';
+import { wing as oidc } from '../wings/oidc/index.ts';
 
-type AnyWing = Wing & Partial<EnginePort>;
+type AnyWing = Wing & Partial<EnginePort & IssuersPort>;
 
 export const WINGS: Readonly<Record<string, AnyWing>> = {
   'bazel-worker': bazelWorker,
@@ -16,6 +18,7 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
   fleet,
   gocache,
   incident,
+  oidc,
 };
 
 /** The wing of each command. A build lacks the commands of a wing that is not above. */
@@ -26,6 +29,7 @@ export const WING_OF: Readonly<Record<string, string>> = {
   doctor: 'doctor',
   forget: 'incident',
   gocacheprog: 'gocache',
+  login: 'oidc',
   'store migrate': 'fleet',
   'store verify': 'fleet',
 };

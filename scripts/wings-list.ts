@@ -13,11 +13,12 @@ const INTRODUCTION = `// The wings of this build. Written by scripts/wings-list.
 // No other file names a wing. bin/assay.ts loads this list only for what the trunk lacks.
 import type { Wing } from '../core/cli/wing.ts';
 import type { EnginePort } from '../server/commands/engine-port.ts';
+import type { IssuersPort } from '../server/config/issuers-port.ts';
 `;
 
 /** What a wing may add beside its commands. */
 const TYPE = `
-type AnyWing = Wing & Partial<EnginePort>;
+type AnyWing = Wing & Partial<EnginePort & IssuersPort>;
 `;
 
 /** `earlier`: the text of the list as it was. */

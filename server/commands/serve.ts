@@ -16,6 +16,7 @@ import { keepSweeping } from '../background/sweep.ts';
 import { countExternalMemoryWithHeap } from '../capacity/v8-heap.ts';
 import { Access, hasIdentities } from '../config/access.ts';
 import { SERVE_FLAGS } from '../config/flags.ts';
+import type { ConfigurableIssuers, IssuersPort } from '../config/issuers-port.ts';
 import { reloader } from '../config/reload.ts';
 import { readSettings, type Settings } from '../config/settings.ts';
 import { loadTlsIdentity, type TlsIdentity } from '../connection/tls.ts';
@@ -30,8 +31,10 @@ import type { EnginePort, OpenedStore } from './engine-port.ts';
 import { openStore } from './open-store.ts';
 import { firstStopSignal } from './signals.ts';
 
+type Wings = () => Promise<readonly Partial<EnginePort & IssuersPort>[]>;
+
 /** The wings are asked only for what a setting needs. */
-export const serveCommand = (wings: () => Promise<readonly Partial<EnginePort>[]>): CommandModule => ({
+export const serveCommand = (wings: Wings): CommandModule => ({
   help: {
     usage: 'assay serve [FLAGS]',
     text: [
@@ -77,7 +80,8 @@ export const serveCommand = (wings: () => Promise<readonly Partial<EnginePort>[]
   async main(args) {
     becomeNode(['serve', ...args]);
     const flags = parseFlags(args, SERVE_FLAGS);
-    const settings = readSettings(flags, process.env);
+    const issuers = flags.given('config') ? await openIssuers(wings) : undefined;
+    const settings = readSettings(flags, process.env, issuers);
     const tls = settings.tls && loadTlsIdentity(settings.tls);
     countExternalMemoryWithHeap();
     const log = openLog(settings.logLevel);
@@ -93,8 +97,9 @@ export const serveCommand = (wings: () => Promise<readonly Partial<EnginePort>[]
     try {
       if (disk) metrics.watch(disk.space);
       metrics.watchAccounts(opened.accounts);
+      issuers?.keepUsedTokens(store.history, settings.readOnly);
       const access = hasIdentities(settings)
-        ? new Access(settings, authKey(settings, opened), log, store.history)
+        ? new Access(settings, authKey(settings, opened), log, issuers)
         : undefined;
       const { maxBlobBytes } = settings;
       const server = await startServer({
@@ -112,7 +117,7 @@ export const serveCommand = (wings: () => Promise<readonly Partial<EnginePort>[]
         log,
         metrics,
       });
-      const read = () => readSettings(flags, process.env);
+      const read = () => readSettings(flags, process.env, issuers);
       const reload = reloader({ settings, configFile: flags.text('config'), read, access, log });
       const signal = firstStopSignal(flags.given('config') || access ? reload : undefined);
       process.stdout.write(startMessage(server, settings, opened.place));
@@ -147,6 +152,12 @@ function loadPackageFiles(log: Logger): void {
   } catch (error) {
     log.warn({ err: error }, 'a file of the pages is missing; only the cache works');
   }
+}
+
+/** Issuers are named only in the configuration file. */
+async function openIssuers(wings: Wings): Promise<ConfigurableIssuers | undefined> {
+  const port = (await wings()).find(({ openIssuers }) => openIssuers !== undefined);
+  return port?.openIssuers?.();
 }
 
 function authKey({ storeFolder }: Settings, { secret }: OpenedStore): AuthKey {

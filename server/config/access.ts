@@ -1,14 +1,12 @@
 // Access: who may use the server, as its settings say. A reload replaces it while the server runs.
 // Guarantee: a change is prepared whole before any of it takes effect.
 import type { Logger } from 'pino';
-import type { History } from '../../store/history.ts';
 import type { AuthKey } from '../access/auth-key.ts';
 import { type ExchangeRequest, type Grant, Identities, type TokenExchange } from '../access/identities.ts';
 import type { Identity, IdentitySource } from '../access/identity.ts';
-import { OidcIssuers } from '../access/oidc/issuers.ts';
-import { storedUsedTokens, UsedTokensInMemory } from '../access/oidc/replay.ts';
 import { ShortTokens } from '../access/short-tokens.ts';
 import { TokenSource } from '../access/token-source.ts';
+import type { ConfigurableIssuers } from './issuers-port.ts';
 import type { Settings } from './settings.ts';
 
 /** False for a server on which every request has all rights, or which has ASSAY_TOKEN alone. */
@@ -24,17 +22,17 @@ interface Current {
 export class Access implements IdentitySource, TokenExchange {
   readonly #log: Logger;
   readonly #shortTokens: ShortTokens;
-  readonly #issuers: OidcIssuers;
+  readonly #issuers: ConfigurableIssuers | undefined;
   #current: Current;
   #stopFollowing = new AbortController();
 
-  /** `history` keeps which CI tokens were used. Throws ASSAY_TOKENS_FILE if the tokens file is not valid. */
-  constructor(settings: Settings, key: AuthKey, log: Logger, history?: History) {
+  /** `issuers` has parsed those of the settings. Throws ASSAY_TOKENS_FILE if the tokens file is not valid. */
+  constructor(settings: Settings, key: AuthKey, log: Logger, issuers?: ConfigurableIssuers) {
     this.#log = log;
     this.#shortTokens = new ShortTokens(key);
-    const used = history && !settings.readOnly ? storedUsedTokens(history) : new UsedTokensInMemory(history);
-    this.#issuers = new OidcIssuers(settings.issuers ?? [], { used });
+    this.#issuers = issuers;
     this.#current = this.#open(settings, undefined);
+    settings.issuers?.putInForce();
   }
 
   identify(token: string): Identity | undefined {
@@ -67,7 +65,7 @@ export class Access implements IdentitySource, TokenExchange {
     return () => {
       const isSameFile = next.tokens === this.#current.tokens;
       this.#current = next;
-      this.#issuers.configure(settings.issuers ?? []);
+      settings.issuers?.putInForce();
       if (isSameFile) next.tokens?.reload();
       else this.#stopFollowing.abort();
     };

@@ -1,10 +1,9 @@
 // The accounts of a server's store: what --quota, --floor and the rules of issuers say about namespaces.
 import { usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
-import { type Namespace, PULL_REQUESTS, parseNamespace } from '../../core/namespace.ts';
+import { type Namespace, parseNamespace } from '../../core/namespace.ts';
 import type { AccountSettings } from '../../store/accounts.ts';
 import { parseSizeLimit, type SizeLimit } from '../../store/size-limit.ts';
-import type { Issuer } from '../access/oidc/config.ts';
 import { SERVER } from '../limits.ts';
 
 export type SizeByNamespace = ReadonlyMap<Namespace, SizeLimit>;
@@ -39,8 +38,14 @@ export interface GivenSizes {
   readonly floors: SizeByNamespace;
 }
 
-/** One for each namespace that is named, and one for the pull requests of all rules together. */
-export function accountsOf({ quotas, floors }: GivenSizes, issuers: readonly Issuer[]): AccountSettings[] {
+/**
+ * One for each namespace that is named, and one for all of `pullRequests` together: where rules of issuers let pull
+ * requests write.
+ */
+export function accountsOf(
+  { quotas, floors }: GivenSizes,
+  pullRequests: readonly Namespace[],
+): AccountSettings[] {
   const named = new Set([...quotas.keys(), ...floors.keys()]);
   const given = [...named].map((namespace) => ({
     name: namespace,
@@ -48,17 +53,10 @@ export function accountsOf({ quotas, floors }: GivenSizes, issuers: readonly Iss
     quota: quotas.get(namespace),
     floor: floors.get(namespace),
   }));
-  const places = pullRequestPlaces(issuers).filter((place) => !quotas.has(place));
+  const places = pullRequests.filter((place) => !quotas.has(place));
   if (places.length === 0) return given;
   const quota = { share: SERVER.pullRequestShare };
   return [...given, { name: PULL_REQUESTS_ACCOUNT, namespaces: places, quota }];
-}
-
-/** Where rules let pull requests write. */
-export function pullRequestPlaces(issuers: readonly Issuer[]): Namespace[] {
-  const rules = issuers.flatMap((issuer) => issuer.rules);
-  const parents = rules.flatMap(({ untrusted }) => untrusted?.parent ?? []);
-  return [...new Set(parents.map((parent) => parseNamespace(`${parent}/${PULL_REQUESTS}`)))];
 }
 
 /** What floors may promise together. */

@@ -9,10 +9,10 @@ import {
   TEXT,
   TEXTS,
 } from '../../core/config/schema.ts';
-import { ISSUERS_SCHEMA } from '../access/oidc/config.ts';
 import { RIGHTS, RIGHTS_BY_NAME } from '../access/rights.ts';
 import { LOG_LEVELS } from '../log.ts';
 import { RANGES } from './given.ts';
+import { ISSUERS_SCHEMA } from './issuer-fields.ts';
 
 function whole([minimum, maximum]: readonly [number, number]): Schema {
   return { type: 'integer', minimum, maximum };

@@ -11,7 +11,6 @@ import { MIB } from '../../core/units.ts';
 import { parseSizeLimit } from '../../store/size-limit.ts';
 import type { Identity } from '../access/identity.ts';
 import { namespaceAt, ownNamespaceAt } from '../access/namespace-field.ts';
-import { parseIssuers } from '../access/oidc/config.ts';
 import { RIGHTS, RIGHTS_BY_NAME, type Right } from '../access/rights.ts';
 import type { TlsFiles } from '../connection/tls.ts';
 import { LOG_LEVELS } from '../log.ts';
@@ -19,6 +18,7 @@ import { parseSizes, type SizeByNamespace } from './accounts.ts';
 import { ANONYMOUS_FIELDS, LISTEN_FIELDS, SERVER_FIELDS, STORE_FIELDS, TLS_FIELDS } from './fields.ts';
 import type { ServeFlag } from './flags.ts';
 import { type GivenSettings, RANGES } from './given.ts';
+import type { ConfigurableIssuers, TrustedIssuers } from './issuers-port.ts';
 
 export interface ConfigFile {
   readonly given: GivenSettings;
@@ -26,32 +26,34 @@ export interface ConfigFile {
   readonly places: ReadonlyMap<ServeFlag, ConfigValue>;
 }
 
-/** Throws ASSAY_SERVER_CONFIG. */
-export function readConfigFile(file: string): ConfigFile {
+/** Throws ASSAY_SERVER_CONFIG, or ASSAY_NOT_IN_BUILD if there are issuers that nobody reads. */
+export function readConfigFile(file: string, issuers?: ConfigurableIssuers): ConfigFile {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
     throw new AssayError('ASSAY_SERVER_CONFIG', `${file}: ${messageOf(cause)}`, { cause });
   }
-  return parseConfig(file, text);
+  return parseConfig(file, text, issuers);
 }
 
-export function parseConfig(file: string, text: string): ConfigFile {
+export function parseConfig(file: string, text: string, issuers?: ConfigurableIssuers): ConfigFile {
   const root = parseDocument({ file, text, code: 'ASSAY_SERVER_CONFIG' });
-  return new Reader(dirname(file)).read(root);
+  return new Reader(dirname(file), issuers).read(root);
 }
 
 type Fields<Table> = Partial<Record<keyof Table & string, ConfigValue>>;
 
 class Reader {
   readonly #folder: string;
+  readonly #issuerReader: ConfigurableIssuers | undefined;
   readonly #problems = new Problems();
   readonly #places = new Map<ServeFlag, ConfigValue>();
 
   /** Paths are relative to `folder`. */
-  constructor(folder: string) {
+  constructor(folder: string, issuers: ConfigurableIssuers | undefined) {
     this.#folder = folder;
+    this.#issuerReader = issuers;
   }
 
   read(root: ConfigValue): ConfigFile {
@@ -81,7 +83,7 @@ class Reader {
       logLevel: this.#take('log-level', fields.logLevel, (at) => at.oneOf(LOG_LEVELS)),
       tokensFile: this.#take('tokens', fields.tokens, (at) => this.#path(at)),
       anonymous: this.#anonymous(fields.anonymous),
-      issuers: problems.read(fields.issuers, parseIssuers),
+      issuers: problems.read(fields.issuers, (at) => this.#issuers(at)),
     };
     problems.throwIfAny();
     return { given, places: this.#places };
@@ -126,6 +128,12 @@ class Reader {
     const reads = this.#problems.read(fields.reads, (at) => at.list('a list of namespaces').map(namespaceAt));
     if (namespace === undefined || rights === undefined) return undefined;
     return { name: 'anonymous', namespace, rights, reads: reads ?? [] };
+  }
+
+  #issuers(at: ConfigValue): TrustedIssuers {
+    if (this.#issuerReader) return this.#issuerReader.parse(at);
+    const { detail } = at.refuse('this build of Assay can’t verify tokens of issuers');
+    throw new AssayError('ASSAY_NOT_IN_BUILD', detail);
   }
 
   #path(at: ConfigValue): string {

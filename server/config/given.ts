@@ -4,11 +4,11 @@ import { type ParsedFlags, parseDuration, parseNumber, usage } from '../../core/
 import { MIB } from '../../core/units.ts';
 import { parseSizeLimit, type SizeLimit } from '../../store/size-limit.ts';
 import type { Identity } from '../access/identity.ts';
-import type { Issuer } from '../access/oidc/config.ts';
 import type { TlsFiles } from '../connection/tls.ts';
 import { LOG_LEVELS, type LogLevel } from '../log.ts';
 import { parseSizes, type SizeByNamespace } from './accounts.ts';
 import type { ServeFlag } from './flags.ts';
+import type { TrustedIssuers } from './issuers-port.ts';
 
 export interface GivenSettings {
   readonly host?: string | undefined;
@@ -31,7 +31,7 @@ export interface GivenSettings {
   readonly tokensFile?: string | undefined;
   /** Only in the file. */
   readonly anonymous?: Identity | undefined;
-  readonly issuers?: readonly Issuer[] | undefined;
+  readonly issuers?: TrustedIssuers | undefined;
 }
 
 /** The limits of numbers, for flags and for fields. */

@@ -8,7 +8,6 @@ import type { AccountSettings } from '../../store/accounts.ts';
 import { STORE } from '../../store/limits.ts';
 import type { SizeLimit } from '../../store/size-limit.ts';
 import type { Identity } from '../access/identity.ts';
-import type { Issuer } from '../access/oidc/config.ts';
 import type { TlsFiles } from '../connection/tls.ts';
 import { SERVER } from '../limits.ts';
 import type { LogLevel } from '../log.ts';
@@ -17,6 +16,7 @@ import { accountsOf } from './accounts.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 import type { ServeFlag } from './flags.ts';
 import { type GivenSettings, readFlags } from './given.ts';
+import type { ConfigurableIssuers, TrustedIssuers } from './issuers-port.ts';
 
 export interface Settings {
   readonly host: string;
@@ -37,7 +37,7 @@ export interface Settings {
   readonly s3Keys: S3Keys | undefined;
   readonly tokensFile: string | undefined;
   readonly anonymous: Identity | undefined;
-  readonly issuers: readonly Issuer[] | undefined;
+  readonly issuers: TrustedIssuers | undefined;
 }
 
 /** What a server of a fleet shares with the others, and what it has for itself. */
@@ -52,12 +52,19 @@ export interface FleetSettings {
 
 const NO_FILE: ConfigFile = { given: {}, places: new Map() };
 
-/** Throws ASSAY_USAGE or ASSAY_SERVER_CONFIG. Each call reads the file again. */
-export function readSettings(flags: ParsedFlags, env: NodeJS.ProcessEnv): Settings {
+/**
+ * Throws ASSAY_USAGE or ASSAY_SERVER_CONFIG. Each call reads the file again. `issuers` reads the field of that name, if
+ * this build can.
+ */
+export function readSettings(
+  flags: ParsedFlags,
+  env: NodeJS.ProcessEnv,
+  issuers?: ConfigurableIssuers,
+): Settings {
   if (flags.positionals.length > 0)
     throw usage(`serve takes no argument ${JSON.stringify(flags.positionals[0])}`);
   const configFile = flags.text('config');
-  const file = configFile === undefined ? NO_FILE : readConfigFile(configFile);
+  const file = configFile === undefined ? NO_FILE : readConfigFile(configFile, issuers);
   refuseTwice(file, flags, env);
   const asked = readFlags(flags);
   const written = file.given;
@@ -86,7 +93,7 @@ export function readSettings(flags: ParsedFlags, env: NodeJS.ProcessEnv): Settin
 function accountsIn(asked: GivenSettings, written: GivenSettings): AccountSettings[] {
   const quotas = asked.quotas ?? written.quotas ?? new Map();
   const floors = asked.floors ?? written.floors ?? new Map();
-  return accountsOf({ quotas, floors }, written.issuers ?? []);
+  return accountsOf({ quotas, floors }, written.issuers?.pullRequests ?? []);
 }
 
 /** Variables that give the setting of a flag. */

@@ -1,6 +1,15 @@
 // A wing can be taken away: without its folder, and after `npm run generate`, types and tests of the trunk hold.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -55,7 +64,7 @@ test('without all wings the types hold', async () => {
   expect(await checkTypes()).toMatchObject(GREEN);
 });
 
-test('a command or a store of a missing wing: this build says that it lacks it', async () => {
+test('a command or a setting of a missing wing: this build says that it lacks it', async () => {
   await listWings();
   for (const name of Object.keys(await commandsByWing())) {
     const { code, stderr } = await node('bin/assay.ts', ...name.split(' '));
@@ -68,6 +77,9 @@ test('a command or a store of a missing wing: this build says that it lacks it',
   const shared = ['--index', 'postgres://db/assay', '--blobs', 's3://bucket/prefix'];
   const serve = await node('bin/assay.ts', 'serve', '--port', '0', ...shared);
   expect(serve).toMatchObject({ code: 2, stderr: expect.stringContaining('ASSAY_NOT_IN_BUILD: --index') });
+  writeFileSync(join(copy, 'server.json'), '{ "listen": { "port": 0 }, "issuers": [] }');
+  const issuers = await node('bin/assay.ts', 'serve', '--config', 'server.json');
+  expect(issuers).toMatchObject({ code: 2, stderr: expect.stringContaining('ASSAY_NOT_IN_BUILD: server') });
   const help = await node('bin/assay.ts', '--help');
   expect(help.stdout).toContain('\n  run ');
   for (const name of Object.keys(await commandsByWing())) expect(help.stdout).not.toContain(`\n  ${name} `);

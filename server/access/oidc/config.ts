@@ -1,21 +1,20 @@
-// The field `issuers` of the server's configuration: whose tokens are exchanged, and for what.
+// Reads the field `issuers` of the server's configuration: whose tokens are exchanged, and for what.
 // Guarantee: a rule that outsiders could satisfy by choosing a name is refused, with the reason.
 import type { ConfigValue } from '../../../core/config/document.ts';
-import {
-  type FieldTable,
-  FLAG,
-  listSchema,
-  objectSchema,
-  type Schema,
-  TEXT,
-  TEXTS,
-} from '../../../core/config/schema.ts';
+import type { FieldTable } from '../../../core/config/schema.ts';
 import { type AssayError, messageOf } from '../../../core/errors.ts';
 import { type Namespace, PULL_REQUESTS, parseNamespace } from '../../../core/namespace.ts';
 import { MINUTE } from '../../../core/units.ts';
+import {
+  ISSUER_FIELDS,
+  ISSUER_KINDS,
+  type IssuerKind,
+  REPOSITORY_FIELDS,
+  RULE_FIELDS,
+  RULE_MINUTES,
+} from '../../config/issuer-fields.ts';
 import { ACCESS } from '../../limits.ts';
 import { parseRights, RIGHTS, RIGHTS_BY_NAME, type Right } from '../rights.ts';
-import type { IssuerKind } from './claims.ts';
 import { isAllowedUrl } from './fetch-json.ts';
 import { type Repository, rulesOf } from './ready-made.ts';
 import type { Condition, Rule } from './rule.ts';
@@ -30,81 +29,6 @@ export interface Issuer {
   readonly jwks: string | undefined;
   readonly rules: readonly Rule[];
 }
-
-const KINDS: readonly IssuerKind[] = ['github', 'gitlab', 'generic'];
-const MINUTES = { least: ACCESS.minShortTokenMs / MINUTE, most: ACCESS.maxShortTokenMs / MINUTE };
-
-const TEXT_OR_TEXTS: Schema = { anyOf: [TEXT, TEXTS] };
-const NUMBER: Schema = { type: 'integer', minimum: 1 };
-const VALUE: Schema = { type: ['string', 'integer', 'boolean'] };
-
-const RULE_FIELDS = {
-  when: {
-    text: 'the claims that a token must have: a text, a number, a list of these, or a text in which "*" stands for anything',
-    schema: { type: 'object', minProperties: 1, additionalProperties: { anyOf: [VALUE, listSchema(VALUE)] } },
-    isRequired: true,
-  },
-  namespace: {
-    text: 'what the job may write, such as acme/app/{claim}; pull requests get a namespace of their own beside it',
-    schema: TEXT,
-    isRequired: true,
-  },
-  reads: {
-    text: 'what the job reads besides, after its own namespace, in this order',
-    schema: { ...TEXTS, maxItems: ACCESS.maxRuleReads },
-  },
-  rights: {
-    text: `read, write, read-write (the default), or a list of rights: ${RIGHTS.join(', ')}`,
-    schema: { anyOf: [{ enum: Object.keys(RIGHTS_BY_NAME) }, listSchema({ enum: RIGHTS })] },
-  },
-  minutes: {
-    text: `how long the token is valid: ${MINUTES.least} to ${MINUTES.most} (the default)`,
-    schema: { type: 'integer', minimum: MINUTES.least, maximum: MINUTES.most },
-  },
-  trust: {
-    text: 'give pull requests and other events that outsiders can cause the same namespace as a push: whoever opens a pull request can then poison it',
-    schema: FLAG,
-  },
-} as const satisfies FieldTable;
-
-const REPOSITORY_FIELDS = {
-  id: { text: 'the number of the repository or project', schema: NUMBER, isRequired: true },
-  owner: { text: 'the number of its owner, or of its namespace in GitLab', schema: NUMBER, isRequired: true },
-  namespace: {
-    text: 'the namespace above all of its branches, such as acme/app',
-    schema: TEXT,
-    isRequired: true,
-  },
-  main: { text: 'the main branch: refs/heads/main (GitHub) or main (GitLab) unless given', schema: TEXT },
-  protected: { text: 'the main branch counts only while it is protected', schema: FLAG },
-} as const satisfies FieldTable;
-
-const ISSUER_FIELDS = {
-  issuer: {
-    text: 'the URL of the issuer, exactly as its tokens have it, such as https://token.actions.githubusercontent.com',
-    schema: TEXT,
-    isRequired: true,
-  },
-  kind: { text: 'whose claims its tokens have', schema: { enum: KINDS }, isRequired: true },
-  audience: {
-    text: 'the audience that a token must be for, or several: the name of this server',
-    schema: TEXT_OR_TEXTS,
-    isRequired: true,
-  },
-  jwks: { text: 'the URL of its keys, if its discovery document does not say it', schema: TEXT },
-  rules: { text: 'the first rule that applies decides', schema: listSchema(objectSchema(RULE_FIELDS)) },
-  repositories: {
-    text: 'repositories of GitHub with the usual rules for main, branches, tags and pull requests',
-    schema: listSchema(objectSchema(REPOSITORY_FIELDS)),
-  },
-  projects: {
-    text: 'projects of GitLab with the usual rules for main, branches, tags and merge requests',
-    schema: listSchema(objectSchema(REPOSITORY_FIELDS)),
-  },
-} as const satisfies FieldTable;
-
-/** The schema of the whole field. */
-export const ISSUERS_SCHEMA: Schema = listSchema(objectSchema(ISSUER_FIELDS));
 
 type Fields<Table extends FieldTable> = Partial<Record<keyof Table & string, ConfigValue>>;
 
@@ -121,7 +45,7 @@ export function parseIssuers(value: ConfigValue): Issuer[] {
 
 function parseIssuer(value: ConfigValue, places: Places): Issuer {
   const fields = value.fields(ISSUER_FIELDS);
-  const kind = required(value, fields, 'kind').oneOf(KINDS);
+  const kind = required(value, fields, 'kind').oneOf(ISSUER_KINDS);
   const issuer = urlIn(required(value, fields, 'issuer'));
   const audiences = textsIn(required(value, fields, 'audience'));
   const rules = [
@@ -173,7 +97,7 @@ function parseRule(value: ConfigValue, kind: IssuerKind, issuer: string, places:
     untrusted: parent === undefined ? undefined : { parent, isShared: true, reads: [namespace, ...reads] },
     trustsAll,
     rights: fields.rights ? rightsIn(fields.rights) : new Set(RIGHTS_BY_NAME['read-write']),
-    lifetimeMs: (fields.minutes?.number(MINUTES.least, MINUTES.most) ?? MINUTES.most) * MINUTE,
+    lifetimeMs: (fields.minutes?.number(RULE_MINUTES.least, RULE_MINUTES.most) ?? RULE_MINUTES.most) * MINUTE,
   };
 }
 

@@ -1,16 +1,19 @@
 // All issuers of a server: verifies a token, applies the rules of its issuer, and takes each token once.
 // Guarantee: a new configuration keeps what is known of used tokens, and the keys of issuers that stay.
+import type { ConfigValue } from '../../../core/config/document.ts';
 import { AssayError } from '../../../core/errors.ts';
+import { PULL_REQUESTS, parseNamespace } from '../../../core/namespace.ts';
+import type { History } from '../../../store/history.ts';
+import type { ConfigurableIssuers, TrustedIssuers } from '../../config/issuers-port.ts';
 import { ACCESS } from '../../limits.ts';
-import type { Issuers } from '../identities.ts';
 import type { Identity } from '../identity.ts';
 import type { Claims } from './claims.ts';
 import { claimText } from './claims.ts';
-import type { Issuer } from './config.ts';
+import { type Issuer, parseIssuers } from './config.ts';
 import { type FetchJson, fetchJson } from './fetch-json.ts';
 import { IssuerKeys } from './keys.ts';
 import { refused } from './refusal.ts';
-import { tokenDigest, type UsedTokens, UsedTokensInMemory } from './replay.ts';
+import { storedUsedTokens, tokenDigest, type UsedTokens, UsedTokensInMemory } from './replay.ts';
 import { identityFor } from './rule.ts';
 
 interface Known {
@@ -25,17 +28,31 @@ interface Options {
   readonly used?: UsedTokens;
 }
 
-export class OidcIssuers implements Issuers {
+export class OidcIssuers implements ConfigurableIssuers {
   readonly #now: () => number;
   readonly #fetchJson: FetchJson;
-  readonly #used: UsedTokens;
+  #used: UsedTokens;
   #known: ReadonlyMap<string, Known> = new Map();
 
-  constructor(issuers: readonly Issuer[], options: Options = {}) {
+  constructor(issuers: readonly Issuer[] = [], options: Options = {}) {
     this.#now = options.now ?? Date.now;
     this.#fetchJson = options.fetchJson ?? fetchJson;
     this.#used = options.used ?? new UsedTokensInMemory();
     this.configure(issuers);
+  }
+
+  parse(value: ConfigValue): TrustedIssuers {
+    const issuers = parseIssuers(value);
+    const rules = issuers.flatMap((issuer) => issuer.rules);
+    const parents = rules.flatMap(({ untrusted }) => untrusted?.parent ?? []);
+    return {
+      pullRequests: [...new Set(parents.map((parent) => parseNamespace(`${parent}/${PULL_REQUESTS}`)))],
+      putInForce: () => this.configure(issuers),
+    };
+  }
+
+  keepUsedTokens(history: History | undefined, isReadOnly: boolean): void {
+    this.#used = history && !isReadOnly ? storedUsedTokens(history) : new UsedTokensInMemory(history);
   }
 
   /** Replaces all issuers and their rules. */

@@ -6,12 +6,12 @@
 // - Two pull requests never have the same namespace.
 import type { Namespace } from '../../../core/namespace.ts';
 import { PULL_REQUESTS, parseNamespace } from '../../../core/namespace.ts';
+import type { IssuerKind } from '../../config/issuer-fields.ts';
 import type { Identity } from '../identity.ts';
 import type { Right } from '../rights.ts';
 import {
   type Claims,
   claimText,
-  type IssuerKind,
   isTrustedRun,
   pullRequestName,
   repositoryNumber,

@@ -1,5 +1,6 @@
 // --quota and --floor: what is refused, and which accounts a server has.
 import { describe, expect, test } from 'vitest';
+import { parseNamespace } from '../../../core/namespace.ts';
 import { accountsOf, parseSizes, refuseFloors } from '../../../server/config/accounts.ts';
 import { parseConfig } from '../../../server/config/file.ts';
 
@@ -38,26 +39,17 @@ describe('a size by namespace', () => {
 });
 
 describe('pull requests', () => {
-  const issuer = {
-    issuer: 'https://token.actions.githubusercontent.com',
-    kind: 'github',
-    audience: 'a',
-    repositories: [
-      { id: 1, owner: 2, namespace: 'acme/app' },
-      { id: 3, owner: 4, namespace: 'globex/lib' },
-    ],
-  };
-  const issuers = parseConfig('f', JSON.stringify({ issuers: [issuer] })).given.issuers ?? [];
+  const places = ['acme/app/pr', 'globex/lib/pr'].map(parseNamespace);
 
   test('of all rules have a quarter together', () => {
-    expect(accountsOf({ quotas: NONE, floors: NONE }, issuers)).toEqual([
+    expect(accountsOf({ quotas: NONE, floors: NONE }, places)).toEqual([
       { name: 'pull requests', namespaces: ['acme/app/pr', 'globex/lib/pr'], quota: { share: 0.25 } },
     ]);
   });
 
   test('a place with a quota of its own is left out; one with a quota above it is not', () => {
     const quotas = parseSizes('--quota', ['acme/app/pr=100%', 'globex=10%']);
-    expect(accountsOf({ quotas, floors: NONE }, issuers)).toEqual([
+    expect(accountsOf({ quotas, floors: NONE }, places)).toEqual([
       { name: 'acme/app/pr', namespaces: ['acme/app/pr'], quota: { share: 1 } },
       { name: 'globex', namespaces: ['globex'], quota: { share: 0.1 } },
       { name: 'pull requests', namespaces: ['globex/lib/pr'], quota: { share: 0.25 } },

@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { parseFlags } from '../../../core/cli/command.ts';
 import { messageOf } from '../../../core/errors.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
 import { ALL_RIGHTS } from '../../../server/access/rights.ts';
 import { parseConfig } from '../../../server/config/file.ts';
 import { SERVE_FLAGS } from '../../../server/config/flags.ts';
+import type { ConfigurableIssuers } from '../../../server/config/issuers-port.ts';
 import { readSettings } from '../../../server/config/settings.ts';
 
 let folder = '';
@@ -18,8 +20,18 @@ beforeEach(() => {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 });
 
+/** As a wing gives them: a list of no issuers. */
+const ISSUERS: ConfigurableIssuers = {
+  parse(value) {
+    value.list('a list of issuers');
+    return { pullRequests: [parseNamespace('acme/app/pr')], putInForce() {} };
+  },
+  keepUsedTokens() {},
+  identify: () => Promise.reject(new Error('no settings ask for it')),
+};
+
 function settings(args: readonly string[], env: Record<string, string> = {}) {
-  return readSettings(parseFlags(args, SERVE_FLAGS), { HOME: '/h', ...env });
+  return readSettings(parseFlags(args, SERVE_FLAGS), { HOME: '/h', ...env }, ISSUERS);
 }
 
 function withFile(text: string, args: readonly string[] = [], env: Record<string, string> = {}) {
@@ -49,6 +61,7 @@ test('the file gives every setting, with paths relative to it', () => {
     accounts: [
       { name: 'acme/pr', namespaces: ['acme/pr'], quota: { bytes: 1e9 } },
       { name: 'acme/main', namespaces: ['acme/main'], floor: { share: 0.2 } },
+      { name: 'pull requests', namespaces: ['acme/app/pr'], quota: { share: 0.25 } },
     ],
     leaseMs: 90 * 60_000,
     maxBlobBytes: 10,
@@ -201,6 +214,12 @@ test.each([
 ])('%s is refused', (text, why) => {
   expect(() => parseConfig('s.json', text)).toThrow(why);
   expect(() => parseConfig('s.json', text)).toThrow(/^ASSAY_SERVER_CONFIG: s\.json:1:\d+: /);
+});
+
+test('issuers are refused, with their place, if no wing can verify their tokens', () => {
+  expect(() => parseConfig('s.json', '{"issuers": []}')).toThrow(
+    'ASSAY_NOT_IN_BUILD: s.json:1:13: this build of Assay can’t verify tokens of issuers',
+  );
 });
 
 test('a file that cannot be read is refused by its name', () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseDocument } from '../../../../core/config/document.ts';
 import type { Claims } from '../../../../server/access/oidc/claims.ts';
 import { type Issuer, parseIssuers } from '../../../../server/access/oidc/config.ts';
+import { OidcIssuers } from '../../../../server/access/oidc/issuers.ts';
 import { identityFor, matches } from '../../../../server/access/oidc/rule.ts';
 
 const NOW = 1_800_000_000_000;
@@ -497,6 +498,13 @@ describe('a configuration is refused', () => {
       'pull requests of two issuers',
     );
   });
+});
+
+test('a configuration says where pull requests write, each place once', () => {
+  const repositories = [REPOSITORY, { ...REPOSITORY, id: 75, namespace: 'globex/lib' }];
+  const text = JSON.stringify([{ issuer: GITHUB, kind: 'github', audience: 'here', repositories }]);
+  const { pullRequests } = new OidcIssuers().parse(parseDocument({ file: 'config.json', text }));
+  expect(pullRequests).toEqual(['acme/app/pr', 'globex/lib/pr']);
 });
 
 test('a pattern', () => {

@@ -3,10 +3,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { Workshop } from '../../rig/assay.ts';
-import { OidcIssuer } from '../../rig/oidc/issuer.ts';
-import { type Answer, ask } from '../rig.ts';
-import { folder, Serve } from './serve-process.ts';
+import { Workshop } from '../../../test/rig/assay.ts';
+import { OidcIssuer } from '../../../test/rig/oidc/issuer.ts';
+import { folder, Serve } from '../../../test/server/commands/serve-process.ts';
+import { type Answer, ask } from '../../../test/server/rig.ts';
 
 const AUDIENCE = 'https://cache.example';
 

@@ -57,7 +57,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'http',
     'connection  pages  admin',
     'config  grpc',
-    'access/oidc  protocols/shared  protocols/moon',
+    'protocols/shared  protocols/moon',
     'protocols/auth  protocols/azure  protocols/ccache  protocols/gradle  protocols/labels  protocols/nx  protocols/path-sets  protocols/reapi',
     'protocols/resumable  protocols/rush  protocols/s3  protocols/turbo  protocols/webdav',
     'protocols/actions  protocols/asset  protocols/bazel-http',
@@ -74,7 +74,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   client: [
     'limits.ts',
     'terminal  local-store  remote',
-    'remote/grpc  files  login',
+    'remote/grpc  files',
     'lenses',
     'action  tools',
     'inputs  process',

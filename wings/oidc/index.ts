@@ -6,8 +6,8 @@ export const wing: Wing & IssuersPort = {
   commands: {
     login: {
       summary: 'get a token of the shared cache for a CI job',
-      load: async () => (await import('../../client/login/command.ts')).loginCommand,
+      load: async () => (await import('./login/command.ts')).loginCommand,
     },
   },
-  openIssuers: async () => new (await import('../../server/access/oidc/issuers.ts')).OidcIssuers(),
+  openIssuers: async () => new (await import('./issuers/issuers.ts')).OidcIssuers(),
 };

@@ -60,7 +60,7 @@ class Job {
   }
 }
 
-/** What `assay login` does (test/client/login). */
+/** What `assay login` does (login.test.ts). */
 async function login(url: string, job: Record<string, unknown>): Promise<string> {
   const answer = await exchange(url, await issuer.sign({ claims: job }));
   const { access_token, error_description } = JSON.parse(answer.body.toString());

@@ -4,13 +4,13 @@ import { exportSPKI, importJWK, type JWK, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { parseDocument } from '../../../../core/config/document.ts';
 import type { Identity } from '../../../../server/access/identity.ts';
-import { type Issuer, parseIssuers } from '../../../../server/access/oidc/config.ts';
-import { OidcIssuers } from '../../../../server/access/oidc/issuers.ts';
-import { storedUsedTokens, UsedTokensInMemory } from '../../../../server/access/oidc/replay.ts';
 import { removeOld } from '../../../../server/background/retention.ts';
 import { ACCESS } from '../../../../server/limits.ts';
 import { memoryHistory } from '../../../../store/memory/history.ts';
-import { OidcIssuer } from '../../../rig/oidc/issuer.ts';
+import { OidcIssuer } from '../../../../test/rig/oidc/issuer.ts';
+import { type Issuer, parseIssuers } from '../../issuers/config.ts';
+import { OidcIssuers } from '../../issuers/issuers.ts';
+import { storedUsedTokens, UsedTokensInMemory } from '../../issuers/replay.ts';
 
 /** Rows are kept so much longer than the token, because clocks differ. */
 const HOUR_MS = 3_600_000;

@@ -4,7 +4,7 @@
 // name the events that only somebody with the right to push can cause. Every other event is untrusted, also
 // one that does not exist yet.
 import { createHash } from 'node:crypto';
-import type { IssuerKind } from '../../config/issuer-fields.ts';
+import type { IssuerKind } from '../../../server/config/issuer-fields.ts';
 
 export type Claims = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 // Fetches a JSON document of an issuer: its discovery document, or its keys.
 // Guarantees: only over https, or on loopback; no redirect is followed; time and size are bounded.
 import { messageOf } from '../../../core/errors.ts';
+import { ACCESS } from '../../../server/limits.ts';
 import { isLoopback } from '../../../store/shared/loopback.ts';
-import { ACCESS } from '../../limits.ts';
 
 export type FetchJson = (url: string) => Promise<unknown>;
 

@@ -6,9 +6,9 @@
 // - Two pull requests never have the same namespace.
 import type { Namespace } from '../../../core/namespace.ts';
 import { PULL_REQUESTS, parseNamespace } from '../../../core/namespace.ts';
-import type { IssuerKind } from '../../config/issuer-fields.ts';
-import type { Identity } from '../identity.ts';
-import type { Right } from '../rights.ts';
+import type { Identity } from '../../../server/access/identity.ts';
+import type { Right } from '../../../server/access/rights.ts';
+import type { IssuerKind } from '../../../server/config/issuer-fields.ts';
 import {
   type Claims,
   claimText,

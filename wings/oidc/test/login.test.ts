@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { parseDocument } from '../../../core/config/document.ts';
 import { Identities } from '../../../server/access/identities.ts';
-import { parseIssuers } from '../../../server/access/oidc/config.ts';
-import { OidcIssuers } from '../../../server/access/oidc/issuers.ts';
 import { ShortTokens } from '../../../server/access/short-tokens.ts';
-import { type Ran, Workshop } from '../../rig/assay.ts';
-import { OidcIssuer } from '../../rig/oidc/issuer.ts';
-import { ask, type TestServer, testServer } from '../../server/rig.ts';
+import { type Ran, Workshop } from '../../../test/rig/assay.ts';
+import { OidcIssuer } from '../../../test/rig/oidc/issuer.ts';
+import { ask, type TestServer, testServer } from '../../../test/server/rig.ts';
+import { parseIssuers } from '../issuers/config.ts';
+import { OidcIssuers } from '../issuers/issuers.ts';
 
 const JOB = {
   repository: 'acme/app',

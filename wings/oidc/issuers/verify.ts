@@ -4,10 +4,9 @@
 // - Only asymmetric algorithms, whatever the token's header says. Keys come from the issuer's own set; a key
 //   or a URL in the header is never used.
 // - An error says which check failed and quotes nothing of the token.
-
 import * as jose from 'jose';
 import { AssayError } from '../../../core/errors.ts';
-import { ACCESS } from '../../limits.ts';
+import { ACCESS } from '../../../server/limits.ts';
 import type { Issuer } from './config.ts';
 import type { IssuerKeys } from './keys.ts';
 import { refused } from './refusal.ts';

@@ -1,6 +1,10 @@
+// Hands the token to the next commands of a job: as variables of GitHub, or in a file that a shell reads.
+//
+// Guarantees: GitHub is told to mask each secret before it is written anywhere. The file can be read by its
+// owner alone, and appears whole.
 import { appendFileSync } from 'node:fs';
-import { AssayError, messageOf } from '../../core/errors.ts';
-import { replaceFile } from '../../system/replace-file.ts';
+import { AssayError, messageOf } from '../../../core/errors.ts';
+import { replaceFile } from '../../../system/replace-file.ts';
 import type { ServerToken } from './exchange.ts';
 
 export type Variables = Readonly<Record<string, string>>;

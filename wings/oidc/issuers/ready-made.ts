@@ -9,9 +9,9 @@
 // The numbers of the repository and of its owner must both be right: names can be registered again, and a
 // repository can be given to another owner.
 import type { Namespace } from '../../../core/namespace.ts';
-import type { IssuerKind } from '../../config/issuer-fields.ts';
-import { ACCESS } from '../../limits.ts';
-import { RIGHTS_BY_NAME } from '../rights.ts';
+import { RIGHTS_BY_NAME } from '../../../server/access/rights.ts';
+import type { IssuerKind } from '../../../server/config/issuer-fields.ts';
+import { ACCESS } from '../../../server/limits.ts';
 import type { Condition, Rule } from './rule.ts';
 import type { Template } from './template.ts';
 

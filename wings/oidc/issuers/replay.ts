@@ -4,8 +4,8 @@
 import { hash } from 'node:crypto';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
+import { ACCESS } from '../../../server/limits.ts';
 import type { History } from '../../../store/history.ts';
-import { ACCESS } from '../../limits.ts';
 
 export interface UsedTokens {
   /** False if the token was added before. Of two calls at once, one is first. */

@@ -1,10 +1,10 @@
 // Which namespace a run of GitHub or GitLab gets. A run that outsiders can cause never gets a trusted one.
 import { describe, expect, test } from 'vitest';
 import { parseDocument } from '../../../../core/config/document.ts';
-import type { Claims } from '../../../../server/access/oidc/claims.ts';
-import { type Issuer, parseIssuers } from '../../../../server/access/oidc/config.ts';
-import { OidcIssuers } from '../../../../server/access/oidc/issuers.ts';
-import { identityFor, matches } from '../../../../server/access/oidc/rule.ts';
+import type { Claims } from '../../issuers/claims.ts';
+import { type Issuer, parseIssuers } from '../../issuers/config.ts';
+import { OidcIssuers } from '../../issuers/issuers.ts';
+import { identityFor, matches } from '../../issuers/rule.ts';
 
 const NOW = 1_800_000_000_000;
 

@@ -7,7 +7,7 @@
 //   withdrew is in use no longer than that.
 import type { CryptoKey, FlattenedJWSInput, JSONWebKeySet, JWK, JWSHeaderParameters } from 'jose';
 import { AssayError, messageOf } from '../../../core/errors.ts';
-import { ACCESS } from '../../limits.ts';
+import { ACCESS } from '../../../server/limits.ts';
 import type { Issuer } from './config.ts';
 import type { FetchJson } from './fetch-json.ts';
 

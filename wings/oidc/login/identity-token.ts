@@ -1,6 +1,6 @@
 // The token with which a job proves who it is: from GitHub, from GitLab, or from a file.
 import { readFileSync } from 'node:fs';
-import { AssayError, messageOf } from '../../core/errors.ts';
+import { AssayError, messageOf } from '../../../core/errors.ts';
 import { askJson } from './ask-json.ts';
 
 export interface TokenRequest {

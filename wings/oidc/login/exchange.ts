@@ -1,7 +1,7 @@
 // Exchanges the token of a job for one of the server: POST /auth/token, RFC 8693.
 // Guarantee: a text of the server is printed without control characters, and never with the job's token in it.
-import { AssayError } from '../../core/errors.ts';
-import { visible } from '../../core/text/visible.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { visible } from '../../../core/text/visible.ts';
 import { askJson } from './ask-json.ts';
 
 export interface ServerToken {

@@ -1,9 +1,9 @@
 // A claim in a namespace: no value leaves its part, and no two values give the same one.
 import { describe, expect, test } from 'vitest';
 import { parseNamespace } from '../../../../core/namespace.ts';
-import { fillTemplate, namespacePart, parseTemplate } from '../../../../server/access/oidc/template.ts';
-import { Random } from '../../../rig/random.ts';
-import { soak } from '../../../rig/soak.ts';
+import { Random } from '../../../../test/rig/random.ts';
+import { soak } from '../../../../test/rig/soak.ts';
+import { fillTemplate, namespacePart, parseTemplate } from '../../issuers/template.ts';
 
 const ESCAPES = [
   '/',

@@ -1,17 +1,17 @@
 // `assay login --oidc`: a job of a CI service proves who it is, and gets a token that ends within the hour.
 // Guarantee: no secret is in a message. With --optional no failure of the cache fails the job.
+import { parseRemoteUrl } from '../../../client/remote/url.ts';
+import { SyncStream } from '../../../client/terminal/sync-stream.ts';
 import {
   type CommandModule,
   type FlagTable,
   type ParsedFlags,
   parseFlags,
   usage,
-} from '../../core/cli/command.ts';
-import { AssayError } from '../../core/errors.ts';
-import { parseNamespace } from '../../core/namespace.ts';
-import { wrapInJwt } from '../../core/tokens/jwt.ts';
-import { parseRemoteUrl } from '../remote/url.ts';
-import { SyncStream } from '../terminal/sync-stream.ts';
+} from '../../../core/cli/command.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
+import { wrapInJwt } from '../../../core/tokens/jwt.ts';
 import { exchangeToken, type ServerToken } from './exchange.ts';
 import { identityToken } from './identity-token.ts';
 import { addToGitHub, maskCommands, type Variables, variablesOf, writeForShell } from './variables.ts';

@@ -5,6 +5,7 @@ import type { FieldTable } from '../../../core/config/schema.ts';
 import { type AssayError, messageOf } from '../../../core/errors.ts';
 import { type Namespace, PULL_REQUESTS, parseNamespace } from '../../../core/namespace.ts';
 import { MINUTE } from '../../../core/units.ts';
+import { parseRights, RIGHTS, RIGHTS_BY_NAME, type Right } from '../../../server/access/rights.ts';
 import {
   ISSUER_FIELDS,
   ISSUER_KINDS,
@@ -12,9 +13,8 @@ import {
   REPOSITORY_FIELDS,
   RULE_FIELDS,
   RULE_MINUTES,
-} from '../../config/issuer-fields.ts';
-import { ACCESS } from '../../limits.ts';
-import { parseRights, RIGHTS, RIGHTS_BY_NAME, type Right } from '../rights.ts';
+} from '../../../server/config/issuer-fields.ts';
+import { ACCESS } from '../../../server/limits.ts';
 import { isAllowedUrl } from './fetch-json.ts';
 import { type Repository, rulesOf } from './ready-made.ts';
 import type { Condition, Rule } from './rule.ts';

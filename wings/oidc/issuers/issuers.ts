@@ -3,10 +3,10 @@
 import type { ConfigValue } from '../../../core/config/document.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { PULL_REQUESTS, parseNamespace } from '../../../core/namespace.ts';
+import type { Identity } from '../../../server/access/identity.ts';
+import type { ConfigurableIssuers, TrustedIssuers } from '../../../server/config/issuers-port.ts';
+import { ACCESS } from '../../../server/limits.ts';
 import type { History } from '../../../store/history.ts';
-import type { ConfigurableIssuers, TrustedIssuers } from '../../config/issuers-port.ts';
-import { ACCESS } from '../../limits.ts';
-import type { Identity } from '../identity.ts';
 import type { Claims } from './claims.ts';
 import { claimText } from './claims.ts';
 import { type Issuer, parseIssuers } from './config.ts';

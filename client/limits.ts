@@ -91,6 +91,8 @@ export const REPORT = {
   waitMs: 1 * SECOND,
   waitShare: 0.02,
   maxWaitMs: 2 * SECOND,
+  /** An answer about a run that a person asked for. */
+  askedMs: 15 * SECOND,
 } as const;
 
 export const GRPC_REMOTE = {
@@ -241,15 +243,6 @@ export const OBSERVED = {
 export const LENSES = {
   /** A larger file counts by its bytes: no installer writes one that only names the workspace. */
   placedBytes: 4 * MIB,
-} as const;
-
-/** `assay login`. */
-export const LOGIN = {
-  /** One request, and how often it is tried. */
-  timeoutMs: 15 * SECOND,
-  attempts: 3,
-  pauseMs: 1 * SECOND,
-  maxAnswerBytes: 64 * KIB,
 } as const;
 
 /** `assay init`. */

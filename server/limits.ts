@@ -176,23 +176,8 @@ export const ACCESS = {
   maxKnownCredentialLength: 6 * KIB,
   /** How often the tokens file is checked for changes. The help of `assay token` promises 5 s. */
   tokensPollMs: 2 * SECOND,
-  /** A token of an issuer. GitHub's have 2 KiB. */
-  maxSubjectTokenLength: 16 * KIB,
-  /** The body of a request to exchange one. */
+  /** The body of a request to exchange a token for a short one. */
   maxExchangeBytes: 64 * KIB,
-  /** The largest difference between the clocks of the server and of an issuer. */
-  clockSkewMs: 60 * SECOND,
-  /** Tokens that were exchanged and have not ended: those of a million jobs a day, each valid for 2 h. */
-  maxUsedTokens: 100_000,
-  /** Keys of an issuer are fetched again after this time, or when a token names an unknown one. */
-  keyRefreshMs: 60 * MINUTE,
-  /** The pause between two attempts. */
-  keyRetryMs: 10 * SECOND,
-  /** While the issuer is down, its last keys stay in use for this long. */
-  maxKeyAgeMs: 24 * 60 * MINUTE,
-  issuerTimeoutMs: 10 * SECOND,
-  maxIssuerBytes: 512 * KIB,
-  maxIssuerKeys: 100,
   /** Refused exchanges from one address within failedExchangesMs, and addresses that are counted. */
   maxFailedExchanges: 30,
   failedExchangesMs: 60 * SECOND,

@@ -1,7 +1,7 @@
 // Asks an Assay server for a run that was reported to it. A person waits for the answer: every fault is an error.
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { type ReportedStep, RUNS_PATH } from '../../core/metadata/run-report.ts';
-import { LOGIN } from '../limits.ts';
+import { REPORT } from '../limits.ts';
 import { authorization } from './authorization.ts';
 import { serverAddress } from './url.ts';
 
@@ -45,7 +45,7 @@ async function ask(
 ): Promise<{ readonly status: number; readonly text: string }> {
   try {
     const { request } = await import('undici');
-    const answer = await request(address, { headers, signal: AbortSignal.timeout(LOGIN.timeoutMs) });
+    const answer = await request(address, { headers, signal: AbortSignal.timeout(REPORT.askedMs) });
     return { status: answer.statusCode, text: await answer.body.text() };
   } catch (error) {
     throw new AssayError('ASSAY_NO_ANSWER', `${new URL(address).host}: ${messageOf(error)}`);

@@ -5,10 +5,6 @@ import { STORE } from '../../store/limits.ts';
 
 test.each<[string, number, number]>([
   ['a short token fits into a header', ACCESS.maxShortTokenLength, SERVER.maxHeaderBytes],
-  ['a token fits into the form of its exchange', 3 * ACCESS.maxSubjectTokenLength, ACCESS.maxExchangeBytes],
-  ['keys are tried again before they are old', ACCESS.keyRetryMs, ACCESS.keyRefreshMs],
-  ['keys are fetched again before they end', ACCESS.keyRefreshMs, ACCESS.maxKeyAgeMs],
-  ['clocks differ by less than a short token lives', ACCESS.clockSkewMs, ACCESS.minShortTokenMs],
   ['a result fits into a gRPC message', SERVER.maxResultBytes, SERVER.maxGrpcMessageBytes],
   ['a result fits into a blob', SERVER.maxResultBytes, SERVER.maxBlobBytes],
   ['a batch fits into a gRPC message', SERVER.maxBatchBytes, SERVER.maxGrpcMessageBytes],

@@ -1,8 +1,8 @@
 // Fetches a JSON document of an issuer: its discovery document, or its keys.
 // Guarantees: only over https, or on loopback; no redirect is followed; time and size are bounded.
 import { messageOf } from '../../../core/errors.ts';
-import { ACCESS } from '../../../server/limits.ts';
 import { isLoopback } from '../../../store/shared/loopback.ts';
+import { OIDC } from '../limits.ts';
 
 export type FetchJson = (url: string) => Promise<unknown>;
 
@@ -20,14 +20,14 @@ export const fetchJson: FetchJson = async (url) => {
   if (!isAllowedUrl(url)) throw new Error('its URL is neither https:// nor on loopback');
   const { Agent, request } = await import('undici');
   const agent = new Agent({
-    connect: { timeout: ACCESS.issuerTimeoutMs },
-    maxResponseSize: ACCESS.maxIssuerBytes,
+    connect: { timeout: OIDC.issuerTimeoutMs },
+    maxResponseSize: OIDC.maxIssuerBytes,
   });
   try {
     const { statusCode, body } = await request(url, {
       dispatcher: agent,
       headers: { accept: 'application/json' },
-      signal: AbortSignal.timeout(ACCESS.issuerTimeoutMs),
+      signal: AbortSignal.timeout(OIDC.issuerTimeoutMs),
     });
     if (statusCode !== 200) throw new Error(`it answered ${statusCode}`);
     return await body.json();

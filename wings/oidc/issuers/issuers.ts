@@ -5,8 +5,8 @@ import { AssayError } from '../../../core/errors.ts';
 import { PULL_REQUESTS, parseNamespace } from '../../../core/namespace.ts';
 import type { Identity } from '../../../server/access/identity.ts';
 import type { ConfigurableIssuers, TrustedIssuers } from '../../../server/config/issuers-port.ts';
-import { ACCESS } from '../../../server/limits.ts';
 import type { History } from '../../../store/history.ts';
+import { OIDC } from '../limits.ts';
 import type { Claims } from './claims.ts';
 import { claimText } from './claims.ts';
 import { type Issuer, parseIssuers } from './config.ts';
@@ -71,7 +71,7 @@ export class OidcIssuers implements ConfigurableIssuers {
 
   async identify(token: string, audience?: string): Promise<Identity> {
     if (this.#known.size === 0) throw refused('this server trusts no issuer');
-    if (token.length > ACCESS.maxSubjectTokenLength) throw refused('it is too long');
+    if (token.length > OIDC.maxSubjectTokenLength) throw refused('it is too long');
     // It loads jose, which most servers never need.
     const { claimedIssuer, verifyToken } = await import('./verify.ts');
     const known = this.#known.get(claimedIssuer(token) ?? '');
@@ -86,7 +86,7 @@ export class OidcIssuers implements ConfigurableIssuers {
     const now = this.#now();
     const identity = identityFor(issuer.rules, { ...issuer, claims }, now);
     if (!identity) throw refused(`no rule of this server applies to ${described(claims)}`);
-    const endsAt = claims.exp * 1000 + ACCESS.clockSkewMs;
+    const endsAt = claims.exp * 1000 + OIDC.clockSkewMs;
     if (!(await this.#used.add(tokenDigest(token), endsAt, now)))
       throw refused('it was exchanged before, and each is taken once');
     return identity;

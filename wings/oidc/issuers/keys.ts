@@ -2,12 +2,12 @@
 //
 // Guarantees:
 // - Only asymmetric keys are kept, so no public text can serve as a secret.
-// - Tokens with unknown keys cause at most one fetch in ACCESS.keyRetryMs, whoever sends them.
-// - While the issuer is down, the last keys stay in use for ACCESS.maxKeyAgeMs. A key that the issuer
+// - Tokens with unknown keys cause at most one fetch in OIDC.keyRetryMs, whoever sends them.
+// - While the issuer is down, the last keys stay in use for OIDC.maxKeyAgeMs. A key that the issuer
 //   withdrew is in use no longer than that.
 import type { CryptoKey, FlattenedJWSInput, JSONWebKeySet, JWK, JWSHeaderParameters } from 'jose';
 import { AssayError, messageOf } from '../../../core/errors.ts';
-import { ACCESS } from '../../../server/limits.ts';
+import { OIDC } from '../limits.ts';
 import type { Issuer } from './config.ts';
 import type { FetchJson } from './fetch-json.ts';
 
@@ -37,7 +37,7 @@ export class IssuerKeys {
   /** For jose's jwtVerify. Throws an error of jose if the issuer has no such key. */
   async find(jose: Jose, header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey> {
     if (!this.#usable()) await this.#fetch(jose);
-    else if (this.#now() - this.#fetchedAt > ACCESS.keyRefreshMs) void this.#fetch(jose);
+    else if (this.#now() - this.#fetchedAt > OIDC.keyRefreshMs) void this.#fetch(jose);
     const find = this.#usable();
     if (!find) throw this.#unreachable();
     try {
@@ -49,13 +49,13 @@ export class IssuerKeys {
   }
 
   #usable(): FindKey | undefined {
-    return this.#now() - this.#fetchedAt <= ACCESS.maxKeyAgeMs ? this.#find : undefined;
+    return this.#now() - this.#fetchedAt <= OIDC.maxKeyAgeMs ? this.#find : undefined;
   }
 
   /** False if the last attempt is too recent for another. Many callers wait for the same attempt. */
   async #fetch(jose: Jose): Promise<boolean> {
     if (!this.#fetching) {
-      if (this.#now() - this.#triedAt < ACCESS.keyRetryMs) return false;
+      if (this.#now() - this.#triedAt < OIDC.keyRetryMs) return false;
       this.#triedAt = this.#now();
       this.#fetching = this.#fetchNow(jose).finally(() => {
         this.#fetching = undefined;
@@ -94,7 +94,7 @@ export class IssuerKeys {
 function asymmetricKeys(document: unknown): JSONWebKeySet {
   const { keys }: { keys?: unknown } = Object(document);
   if (!Array.isArray(keys)) throw new Error('its keys are no JSON Web Key Set');
-  const usable = keys.slice(0, ACCESS.maxIssuerKeys).filter(isAsymmetric);
+  const usable = keys.slice(0, OIDC.maxIssuerKeys).filter(isAsymmetric);
   if (usable.length === 0) throw new Error('it has no asymmetric key');
   return { keys: usable };
 }

@@ -4,8 +4,8 @@
 import { hash } from 'node:crypto';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
-import { ACCESS } from '../../../server/limits.ts';
 import type { History } from '../../../store/history.ts';
+import { OIDC } from '../limits.ts';
 
 export interface UsedTokens {
   /** False if the token was added before. Of two calls at once, one is first. */
@@ -45,7 +45,7 @@ export class UsedTokensInMemory implements UsedTokens {
   readonly #limit: number;
   readonly #history: History | undefined;
 
-  constructor(history?: History, limit: number = ACCESS.maxUsedTokens) {
+  constructor(history?: History, limit: number = OIDC.maxUsedTokens) {
     this.#history = history;
     this.#limit = limit;
   }

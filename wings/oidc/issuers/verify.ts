@@ -6,7 +6,7 @@
 // - An error says which check failed and quotes nothing of the token.
 import * as jose from 'jose';
 import { AssayError } from '../../../core/errors.ts';
-import { ACCESS } from '../../../server/limits.ts';
+import { OIDC } from '../limits.ts';
 import type { Issuer } from './config.ts';
 import type { IssuerKeys } from './keys.ts';
 import { refused } from './refusal.ts';
@@ -49,7 +49,7 @@ export async function verifyToken(
         algorithms: ALGORITHMS,
         issuer,
         audience: [...audiences],
-        clockTolerance: ACCESS.clockSkewMs / 1000,
+        clockTolerance: OIDC.clockSkewMs / 1000,
         currentDate: new Date(now),
         requiredClaims: ['exp', 'iat'],
       },
@@ -57,7 +57,7 @@ export async function verifyToken(
     const { exp, iat } = payload;
     if (protectedHeader.typ !== undefined && protectedHeader.typ.toUpperCase() !== 'JWT')
       throw refused('it is a token of another type');
-    if (exp === undefined || iat === undefined || iat * 1000 > now + ACCESS.clockSkewMs)
+    if (exp === undefined || iat === undefined || iat * 1000 > now + OIDC.clockSkewMs)
       throw refused('it was issued in the future: compare the clocks');
     return { ...payload, exp };
   } catch (error) {

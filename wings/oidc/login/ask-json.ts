@@ -1,8 +1,8 @@
 // One HTTP request with a JSON answer. Time and size are bounded, and no redirect is followed: it would carry
 // the token to another place. A fault is tried again a few times.
 import { setTimeout as pause } from 'node:timers/promises';
-import { LOGIN } from '../../../client/limits.ts';
 import { AssayError, messageOf } from '../../../core/errors.ts';
+import { LOGIN } from '../limits.ts';
 
 export interface JsonAnswer {
   readonly status: number;

@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { parseDocument } from '../../../../core/config/document.ts';
 import type { Identity } from '../../../../server/access/identity.ts';
 import { removeOld } from '../../../../server/background/retention.ts';
-import { ACCESS } from '../../../../server/limits.ts';
 import { memoryHistory } from '../../../../store/memory/history.ts';
 import { OidcIssuer } from '../../../../test/rig/oidc/issuer.ts';
 import { type Issuer, parseIssuers } from '../../issuers/config.ts';
 import { OidcIssuers } from '../../issuers/issuers.ts';
 import { storedUsedTokens, UsedTokensInMemory } from '../../issuers/replay.ts';
+import { OIDC } from '../../limits.ts';
 
 /** Rows are kept so much longer than the token, because clocks differ. */
 const HOUR_MS = 3_600_000;
@@ -336,7 +336,7 @@ describe('the keys of an issuer', () => {
     const old = await issuer.sign({ claims: JOB });
     await server.identify(old);
     await issuer.rotate();
-    passes(ACCESS.keyRetryMs);
+    passes(OIDC.keyRetryMs);
     expect(await namespaceOf(server.identify(await issuer.sign({ claims: JOB })))).toBe('acme/app/main');
     await expect(server.identify(old)).rejects.toThrow('its issuer has no such key');
     expect(await issuer.fetches()).toBe(2);
@@ -349,7 +349,7 @@ describe('the keys of an issuer', () => {
       Array.from({ length: 10 }, (_, kid) => issuer.sign({ claims: JOB, header: { kid: `unknown-${kid}` } })),
     );
     for (let round = 1; round <= 3; round++) {
-      passes(ACCESS.keyRetryMs);
+      passes(OIDC.keyRetryMs);
       const refused = await Promise.allSettled(unknown.map((token) => server.identify(token)));
       expect(refused.filter(({ status }) => status === 'fulfilled')).toEqual([]);
       expect(await issuer.fetches()).toBe(1 + round);
@@ -363,7 +363,7 @@ describe('the keys of an issuer', () => {
     const [first, second, third] = [await sign(), await sign(), await sign()];
     await server.identify(first);
     await issuer.stop();
-    passes(ACCESS.maxKeyAgeMs - 60_000);
+    passes(OIDC.maxKeyAgeMs - 60_000);
     expect(await namespaceOf(server.identify(second))).toBe('acme/app/main');
     passes(120_000);
     await expect(server.identify(third)).rejects.toThrow('ASSAY_ISSUER_UNREACHABLE');
@@ -376,7 +376,7 @@ describe('the keys of an issuer', () => {
     await expect(server.identify(token)).rejects.toThrow('ASSAY_ISSUER_UNREACHABLE');
     await issuer.behave('well');
     await expect(server.identify(token)).rejects.toThrow('ASSAY_ISSUER_UNREACHABLE');
-    passes(ACCESS.keyRetryMs);
+    passes(OIDC.keyRetryMs);
     expect(await namespaceOf(server.identify(token))).toBe('acme/app/main');
   });
 
@@ -404,7 +404,7 @@ describe('the keys of an issuer', () => {
       .setProtectedHeader({ alg: 'HS256', kid: 'secret' })
       .sign(secret);
     await expect(server.identify(token)).rejects.toThrow(/ASSAY_(ISSUER_UNREACHABLE|TOKEN_REFUSED)/);
-    passes(ACCESS.keyRetryMs);
+    passes(OIDC.keyRetryMs);
     await issuer.publish([
       {},
       { kty: 'RSA' },

@@ -10,6 +10,7 @@ import { replaceUnchanged } from '../config/edit.ts';
 import { acceptedDrafts, refusal, withRemark } from '../config/init/accepted-drafts.ts';
 import { type CandidateStep, candidateSteps } from '../config/init/candidates.ts';
 import { type DraftStep, draftTexts, SCHEMA } from '../config/init/draft.ts';
+import { type LackingStep, missingProgramLines } from '../config/init/missing-programs.ts';
 import { NOTHING_SEEN, type ObservationContext, observeStep } from '../config/init/observed-step.ts';
 import { QuietCommand } from '../config/init/quiet-command.ts';
 import { type Package, readPackages } from '../config/packages.ts';
@@ -88,7 +89,7 @@ export const initCommand: CommandModule = {
     );
     try {
       const { drafts: observed, failed } = await observeAll(candidates, { root, folders, made }, context);
-      printFailed(failed);
+      printFailed(failed, root, packages[0]);
       if (observed.length === 0) throw usage('no command ended well; nothing was written');
       const leftOut = new Set(failed.map(({ name }) => name));
       const options = { root, hasSchema: existsSync(join(root, SCHEMA)), existing, leftOut, context };
@@ -159,7 +160,7 @@ interface FailedStep {
   readonly name: string;
   readonly exitCode: number;
   /** It did not find a program. */
-  readonly lacksProgram: boolean;
+  readonly missing?: LackingStep;
   /** It was not run, because this step failed, which it needs. */
   readonly lacks?: string;
 }
@@ -169,16 +170,13 @@ interface Observations {
   readonly failed: readonly FailedStep[];
 }
 
-function printFailed(failed: readonly FailedStep[]): void {
+function printFailed(failed: readonly FailedStep[], root: string, rootPackage: Package): void {
   const print = (line: string) => new SyncStream(2).write(`assay: ${line}\n`);
-  const lacking = failed.filter(({ lacksProgram }) => lacksProgram).map(({ id }) => id);
-  if (lacking.length > 0)
-    print(
-      `left out ${lacking.join(', ')}: programs are missing. Install your dependencies first, then run it again`,
-    );
-  for (const { id, exitCode, lacksProgram, lacks } of failed)
+  const lacking = failed.flatMap(({ missing }) => missing ?? []);
+  for (const line of missingProgramLines(lacking, root, rootPackage)) print(line);
+  for (const { id, exitCode, missing, lacks } of failed)
     if (lacks !== undefined) print(`left out ${id}: it needs ${lacks}, which was left out`);
-    else if (!lacksProgram) print(`left out ${id}: it ended with ${exitCode}. Add it when it works`);
+    else if (!missing) print(`left out ${id}: it ended with ${exitCode}. Add it when it works`);
 }
 
 async function observeAll(
@@ -193,7 +191,7 @@ async function observeAll(
     const id = stepId(owner.name, name);
     const lacks = failed.find((one) => needs.some((need) => one.id === stepId(owner.name, need)));
     if (lacks) {
-      failed.push({ id, name, exitCode: 0, lacksProgram: false, lacks: lacks.id });
+      failed.push({ id, name, exitCode: 0, lacks: lacks.id });
       continue;
     }
     const made = [...surroundings.made, ...drafts.flatMap((draft) => draft.observed.outputs)];
@@ -217,9 +215,9 @@ async function draftOf(
   context.stderr.write(`assay: observing ${id}\n`);
   using quiet = new QuietCommand(INIT.quietMs, () => context.stderr.write(`assay: ${id} ${QUIET}\n`));
   const [stdout, stderr] = [quiet.listened(context.stdout), quiet.listened(context.stderr)];
-  let lacksProgram = false;
-  const report: RunContext['report'] = ({ type }) => {
-    lacksProgram ||= type === 'program-missing';
+  let missing: LackingStep | undefined;
+  const report: RunContext['report'] = (event) => {
+    if (event.type === 'program-missing') missing ??= { id, owner, program: event.name, yours: event.yours };
   };
   try {
     const observed = await observeStep(stepOf(candidate), surroundings, {
@@ -229,12 +227,18 @@ async function draftOf(
       report,
     });
     const { exitCode } = observed;
-    if (exitCode !== 0) return { id, name, exitCode, lacksProgram: lacksProgram || exitCode === NOT_FOUND };
+    if (exitCode === NOT_FOUND) missing ??= { id, owner, program: undefined };
+    if (exitCode !== 0) return { id, name, exitCode, ...(missing && { missing }) };
     const remarks = isScript ? variableRemarks(name, owner.scripts) : [];
     return remarks.reduce(withRemark, { ...draft, observed });
   } catch (error) {
     if (!(error instanceof AssayError && error.code === 'ASSAY_COMMAND_NOT_FOUND')) throw error;
-    return { id, name, exitCode: NOT_FOUND, lacksProgram: true };
+    return {
+      id,
+      name,
+      exitCode: NOT_FOUND,
+      missing: { id, owner, program: typeof command === 'string' ? undefined : command[0] },
+    };
   }
 }
 

@@ -224,7 +224,7 @@ describe('init without scripts or a Makefile', () => {
     const PATH = shop.another('no-tools');
     const { stderr, code } = await shop.assay(['init', 'test'], { env: { PATH } });
     expect([code, shop.has('assay.json')]).toEqual([2, false]);
-    expect(stderr).toContain('left out test: programs are missing. Install your dependencies first');
+    expect(stderr).toContain('left out test: go was not found. Install it, then run it again');
   });
 });
 
@@ -409,9 +409,25 @@ test('init leaves out what fails, with its reason, and tells of missing programs
   shop.write('package.json', JSON.stringify({ scripts }));
   const { code, stderr } = await shop.assay(['init']);
   expect([code, Object.keys(configured())], stderr).toEqual([0, ['build']]);
-  expect(stderr).toContain('left out typecheck, lint: programs are missing. Install your dependencies first');
+  expect(stderr).toContain('left out typecheck, lint: nonesuch was not found. No installed package has it');
   expect(stderr).toContain('left out test: it ended with 3');
-  expect(stderr.match(/Install your dependencies/g)).toHaveLength(1);
+  expect(stderr.match(/was not found/g)).toHaveLength(1);
+});
+
+test.each<[string, Record<string, unknown>, string]>([
+  ['nothing is installed', { devDependencies: { other: '1' } }, 'Install your dependencies first'],
+  ['its package is not installed', { dependencies: { nonesuch: '1' } }, 'Install your dependencies first'],
+  [
+    'no package declares it',
+    {},
+    'No installed package has it: add the package that has it to your dependencies',
+  ],
+])('init says what to do about a missing program: %s', async (name, manifest, remedy) => {
+  shop.write('package.json', JSON.stringify({ scripts: { build: 'nonesuch --build' }, ...manifest }));
+  if (name !== 'nothing is installed') shop.write('node_modules/.bin/other', '#!/bin/sh\n', 0o755);
+  const { code, stderr } = await shop.assay(['init']);
+  expect([code, shop.has('assay.json')]).toEqual([2, false]);
+  expect(stderr).toContain(`left out build: nonesuch was not found. ${remedy}`);
 });
 
 test.each(['SIGINT', 'SIGTERM'] as const)('%s ends init at once, and nothing is written', async (signal) => {

@@ -22,17 +22,28 @@ interface RunningAction {
 /** The actions of this process whose commands run now. */
 const running = new Set<RunningAction>();
 
-/** Call `done` after the command. */
-export function findEarlierCaches({ request, inputs }: Pick<KeyedAction, 'request' | 'inputs'>): {
+interface EarlierCaches {
   readonly caches: readonly OwnedCache[];
+  /** Whether another action of this process works in the folder now. */
+  isInUse(folder: RelPath): boolean;
+  /** Call it after the command. */
   done(): void;
-} {
+}
+
+export function findEarlierCaches({
+  request,
+  inputs,
+}: Pick<KeyedAction, 'request' | 'inputs'>): EarlierCaches {
   const { workspace, workingDirectory } = request;
   const own = { workspace, workingDirectory, caches: new OwnedCaches(request) };
   const others = [...running].filter((action) => action.workspace === workspace);
   running.add(own);
   const done = () => running.delete(own);
-  if (request.sandbox || !own.caches.ownsAny) return { caches: [], done };
+  const isInUse = (folder: RelPath) =>
+    [...running].some(
+      (action) => action !== own && action.workspace === workspace && action.workingDirectory === folder,
+    );
+  if (request.sandbox || !own.caches.ownsAny) return { caches: [], isInUse, done };
   // A killed run may have left a cache aside.
   cleanUpKilledRuns(workspace);
   const present = own.caches.present();
@@ -42,7 +53,7 @@ export function findEarlierCaches({ request, inputs }: Pick<KeyedAction, 'reques
     !overlapsDeclared(path, request, declared) &&
     isTracked(workspace, path) === false &&
     !(tool === 'cargo' && isBuiltIn(toSystemPath(workspace, path).toString()));
-  return { caches: present.filter(isFree), done };
+  return { caches: present.filter(isFree), isInUse, done };
 }
 
 /** An output inside the cache is no obstacle: it is set aside itself. */

@@ -17,6 +17,7 @@ import {
   sortObservedPaths,
 } from '../../core/path-set.ts';
 import { type FileLens, isFileLens } from '../../hermeticity/lenses/file-lenses.ts';
+import { lensNamed } from '../../hermeticity/lenses/lenses.ts';
 import {
   type AbsPath,
   absPath,
@@ -265,8 +266,10 @@ class Gathering {
     const shown = this.#namesToShow(path, first, { without, lens });
     this.#found.set(path, { ...MISSING, names: true, state, without, lens, shown, searchedFrom });
     this.#hideFoldersIn(path, without, (name) => first.has(name));
-    for (const name of first.keys()) {
+    for (const [name, type] of first) {
       const cache = pathIn(path, name);
+      /* A program that can't act on the name was not shown the cache: tsc and the .tsbuildinfo of another package. */
+      if (lensNamed(lens)?.(name, type) === false) continue;
       if (!this.#states.listings.isToolCache(path, name, lens) || this.#found.has(cache)) continue;
       this.#keep({ path: cache, searchedFrom: [] });
     }

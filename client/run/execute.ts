@@ -10,6 +10,7 @@ import type { RunRequest } from '../action/request.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';
 import { RUN } from '../limits.ts';
 import { findEarlierCaches } from '../outputs/earlier-caches.ts';
+import { removeNewCaches } from '../outputs/new-caches.ts';
 import { existsAt, setOutputsAside } from '../outputs/set-aside.ts';
 import type { Launcher } from '../process/launch.ts';
 import { withScratchFolders } from '../process/scratch-folders.ts';
@@ -141,6 +142,7 @@ export async function executeBy<T extends MaybeWatched>(
         failed = end.exitCode !== 0;
         const log = recorder.finish();
         const { watched } = end;
+        if (watched?.where === 'machine') removeNewCaches(request, watched.report, earlier.isInUse);
         const missed = failed && missedFolder(aside.missingFolders, request.workspace, { watched, log });
         if (missed) context.report({ type: 'folder-missing', folder: missed });
         const sought = { request, caller: context.caller, path: env.PATH ?? '', bin: folders.bin };

@@ -1,7 +1,9 @@
 // Judges what an action changed: writes, deletions, renames, and the links that it left.
+import type { RelPath } from '../../core/path.ts';
 import { type AbsPath, isAtOrBelow, relativeIn, targetOfLink } from '../system/absolute-path.ts';
 import type { Access, PathAccess, RenameAccess, SymlinkAccess } from '../trace/access.ts';
 import { isOwnKernelFile } from './kernel-files.ts';
+import { isPackageFolder } from './tool-caches.ts';
 import { isSharedMemory, type VerdictState } from './verdict-state.ts';
 
 /** How many files of a new undeclared folder get a finding each: enough to recognise the folder. */
@@ -169,8 +171,19 @@ export class ChangeJudge {
         access,
         path,
         fix: { flag: '--output', value: relativeIn(declared.workspace, holder) ?? relative },
-        unless: gone,
+        unless: () => gone() || (folder === true && this.#isForCaches(path, relative)),
       });
     }
+  }
+
+  /** A new folder for packages that got only caches of tools. Assay removes it (client/outputs/new-caches.ts). */
+  #isForCaches(path: AbsPath, relative: RelPath): boolean {
+    const { declared, own } = this.#state;
+    if (!isPackageFolder(relative)) return false;
+    const inside = [...own.written].filter((one) => one !== path && isAtOrBelow(one, path));
+    return (
+      inside.some((one) => declared.isInToolCache(one)) &&
+      inside.every((one) => own.isRemoved(one) || declared.isInToolCache(one))
+    );
   }
 }

@@ -31,6 +31,11 @@ export function isInToolCache(path: RelPath, has: (path: RelPath) => boolean): b
   );
 }
 
+/** A folder into which packages are installed, and in which tools keep caches. */
+export function isPackageFolder(path: RelPath): boolean {
+  return path === 'node_modules' || path.endsWith('/node_modules');
+}
+
 /** Whether a file that was there before may be read without influence on the result. */
 export function isHarmlessCache(path: RelPath): boolean {
   return ORDER_OF_TESTS.test(path);

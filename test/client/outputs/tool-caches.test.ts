@@ -2,7 +2,7 @@
 // lost.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { OwnedCaches } from '../../../client/action/owned-caches.ts';
@@ -87,6 +87,45 @@ describe.each([
     const ran = await runTool(`cat in.txt ${cache} > out`, '--input', cache, '--include-ignored');
     expect(ran.summary).toMatchObject({ published: true, status: 'declared' });
     expect(read('out')).toBe('input\ndeclared\n');
+  });
+});
+
+describe('a folder node_modules that the command makes', () => {
+  const RESULTS =
+    'mkdir -p lib/node_modules/.vite/vitest; echo {} > lib/node_modules/.vite/vitest/results.json';
+  const kept = () => shop.has('lib/node_modules');
+
+  test('for caches alone is gone afterwards, as in a fresh clone, and no finding', async () => {
+    shop.write('lib/in.txt', 'x\n');
+    const ran = await run(`cat in.txt > out; ${RESULTS}`, '--inputs=observed');
+    expect(ran.summary, ran.stderr).toMatchObject({ published: true });
+    expect(ran.summary.findings).toBeUndefined();
+    expect(kept()).toBe(false);
+    const looked = 'ls lib > out; test -e lib/node_modules && echo yes >> out; true';
+    expect((await run(looked)).summary.published).toBe(true);
+    expect((await run(`cat in.txt > out; ${RESULTS}`, '--inputs=observed')).summary.outcome).toBe(
+      'hit-local',
+    );
+    expect((await run(looked)).summary.outcome).toBe('hit-local');
+  });
+
+  test.each([
+    ['holds something else', `${RESULTS}; echo > lib/node_modules/own`],
+    ['holds the dependencies of a development server', `${RESULTS}; mkdir lib/node_modules/.vite/deps`],
+    ['is empty, and never held a cache', 'mkdir -p lib/node_modules'],
+  ])('stays if it %s', async (_, script) => {
+    shop.write('lib/in.txt', 'x\n');
+    expect((await run(`cat in.txt > out; ${script}`)).code).toBe(0);
+    expect(kept()).toBe(true);
+  });
+
+  test('stays if it was there before, or holds declared state', async () => {
+    shop.write('lib/node_modules/.vite/vitest/results.json', '{}\n');
+    expect((await run(`cat in.txt > out; ${RESULTS}`)).code).toBe(0);
+    expect(kept()).toBe(true);
+    rmSync(join(shop.workspace, 'lib/node_modules'), { recursive: true });
+    expect((await run(`cat in.txt > out; ${RESULTS}`, '--state', 'lib/node_modules/.vite')).code).toBe(0);
+    expect(kept()).toBe(true);
   });
 });
 

@@ -544,6 +544,19 @@ const HITS: readonly Case[] = [
     },
   },
   {
+    title: 'tsc: the build information of a referenced project was there, and went',
+    files: {
+      'src/a.ts': 'export const a = 1;\n',
+      'tsconfig.json': TSCONFIG.replace('"include"', '"references":[{"path":"lib"}],"include"'),
+      'lib/src/b.ts': 'export const b = 1;\n',
+      'lib/tsconfig.json': TSCONFIG.replace('{"compilerOptions":{', '{"compilerOptions":{"composite":true,'),
+      'lib/tsconfig.tsbuildinfo': '{}',
+    },
+    flags: ['--input', '**/*.ts', '--input', '**/tsconfig.json', '--output', 'dist'],
+    command: ['tsc', '-p', '.'],
+    edit: (workspace) => rmSync(join(workspace, 'lib/tsconfig.tsbuildinfo')),
+  },
+  {
     title: 'esbuild: a readme, a log and a swap file',
     files: { 'in.js': 'import "./foo"\n', 'foo.js': 'console.log("js")\n' },
     flags: ['--input', 'in.js', '--input', 'foo.js', '--output', 'o.js'],

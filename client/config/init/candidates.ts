@@ -165,16 +165,21 @@ function unwatched(command: string): string[] {
   return WATCHES.test(command) ? ['CI=true'] : [];
 }
 
-/** Rules with a plain name; not patterns, variables or special targets. */
+/** A recipe that only makes a folder: the target is that folder, such as `build: ; mkdir -p build`. */
+const MAKES_FOLDER = /^(?:\s*[@-]*mkdir\s[^;&|\n]*(?:\n|$))+$/;
+
+/** Rules with a plain name; not patterns, variables, special targets or folders. */
 function targetsOf(root: string, owner: Package): CandidateStep[] {
   const folder = join(root, owner.folder);
   const text = read(join(folder, 'Makefile')) ?? read(join(folder, 'makefile')) ?? '';
   const rules = new Map<string, string[]>();
-  for (const [, targets = '', needed = ''] of text.matchAll(
-    /^([A-Za-z0-9][\w. -]*?)\s*:(?![:=])([^\n#;]*)/gm,
-  ))
+  for (const [, targets = '', needed = '', recipe = ''] of text.matchAll(
+    /^([A-Za-z0-9][\w. -]*?)\s*:(?![:=])([^\n#;]*)([^\n]*\n(?:\t[^\n]*(?:\n|$))*)?/gm,
+  )) {
+    if (MAKES_FOLDER.test(recipe.replace(/^[^\n;]*[;\n]/, ''))) continue;
     for (const name of targets.split(/\s+/))
       rules.set(name, [...(rules.get(name) ?? []), ...needed.split(/[\s|]+/).filter((one) => one !== '')]);
+  }
   return [...rules.keys()].map((name) => ({
     owner,
     name,

@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseRelPath, type RelPath, ROOT } from '../../../core/path.ts';
 import { audit } from '../../audit/audit.ts';
+import { isInstalledPackage } from '../../audit/never-declared.ts';
 import { relianceText } from '../../audit/report.ts';
 import { StatRecorder } from '../../files/stat-recorder.ts';
 import { IgnoredPaths } from '../../inputs/ignored-paths.ts';
@@ -112,7 +113,9 @@ function isInstalled(path: string): boolean {
 }
 
 function isInput(path: string, outputs: readonly string[]): boolean {
-  return isInside(path) && !isInstalled(path) && !isAmong(path, outputs) && !/(^|\/)\.git(\/|$)/.test(path);
+  return (
+    isInside(path) && !isInstalledPackage(path) && !isAmong(path, outputs) && !/(^|\/)\.git(\/|$)/.test(path)
+  );
 }
 
 /** Drops lookups below a file, where nothing can exist. */

@@ -430,6 +430,28 @@ test.each<[string, Record<string, unknown>, string]>([
   expect(stderr).toContain(`left out build: nonesuch was not found. ${remedy}`);
 });
 
+test('a target that is only a folder is no step: another one owns what lies in it', async () => {
+  const rules = ['all: build/a', 'build/a: src/a.txt | build', '\tcp src/a.txt build/a', 'build:'];
+  shop.write('Makefile', [...rules, '\t@mkdir -p $@', 'test: build/a', '\tgrep -q . build/a', ''].join('\n'));
+  const { code, stderr } = await shop.assay(['init']);
+  expect(code, stderr).toBe(0);
+  expect(configured()).toEqual({
+    all: { command: ['make', 'all'], inputs: ['Makefile', 'src/**'], outputs: ['build'] },
+    test: { command: ['make', 'test'], inputs: ['Makefile', 'src/**'], dependsOn: ['all'] },
+  });
+});
+
+test('init neither declares nor doubts a virtual environment', async () => {
+  shop.write('.gitignore', '.venv\n');
+  shop.write('.venv/pyvenv.cfg', 'home = /usr/bin\n');
+  shop.write('.venv/lib/tool.py', 'import os\nos.environ["OF_A_TOOL"]\n');
+  shop.write('Makefile', 'test:\n\tcat .venv/lib/tool.py src/a.txt\n');
+  const { code, stderr } = await shop.assay(['init']);
+  expect(code, stderr).toBe(0);
+  expect(stderr).not.toMatch(/gitignore hides|may use these variables/);
+  expect(written()).not.toMatch(/\.venv|OF_A_TOOL/);
+});
+
 test.each(['SIGINT', 'SIGTERM'] as const)('%s ends init at once, and nothing is written', async (signal) => {
   const begun = join(shop.folder, 'begun');
   const scripts = { build: `echo > ${begun}; sleep 1000`, test: 'echo > later' };

@@ -44,6 +44,7 @@ python3-sphinx      # a real command: test/commands
 python3-venv        # virtual environments: test/commands
 radosgw             # an S3 server: scripts/fleet-up.sh
 strace              # a witness of what the tracer reports: test/hermeticity/witness
+tox                 # a real command: test/commands
 util-linux          # setpriv: the tests run as another user too
 END
 )

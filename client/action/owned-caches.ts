@@ -55,6 +55,12 @@ const TOOLS: readonly Tool[] = [
 ];
 
 const CARGO = 'cargo';
+const TOX = 'tox';
+
+/** The tool that keeps a cache at, or around, this path. */
+export function keeperOf(path: string): string | undefined {
+  return TOOLS.find(({ caches }) => caches.some((cache) => `${path}/`.includes(`/${cache}/`)))?.tool;
+}
 
 export class OwnedCaches {
   readonly #request: CacheOwner;
@@ -117,11 +123,20 @@ function* placesOf(request: CacheOwner): Generator<Place> {
       yield { folder, name: above, tool };
     }
   }
+  if (programs.has(TOX))
+    for (const name of logsOfTox(namesIn(workspace, childOf(workingDirectory, '.tox'))))
+      yield { folder: workingDirectory, name, tool: TOX };
   // A build without an output there is the user's own, whose next build needs the folder.
   const target = childOf(workingDirectory, 'target');
   const isCargo = programs.has(CARGO) && isThere(workspace, childOf(workingDirectory, 'Cargo.toml'));
   if (isCargo && outputs.some((output) => isWithin(output, target)))
     yield { folder: workingDirectory, name: 'target', tool: CARGO };
+}
+
+/** tox empties these folders at its start. Of an environment, they are beside its packages. */
+function logsOfTox(names: readonly string[]): string[] {
+  const environments = names.filter((name) => name !== 'log' && !name.startsWith('.'));
+  return ['.tox/log', ...environments.flatMap((name) => [`.tox/${name}/log`, `.tox/${name}/tmp`])];
 }
 
 /** Programs that start the program that their arguments name. */

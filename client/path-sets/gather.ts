@@ -37,6 +37,7 @@ import type { ReadSetEntry, Shown } from '../../hermeticity/verdict/read-set.ts'
 import { isInToolCache } from '../../hermeticity/verdict/tool-caches.ts';
 import type { Verdict } from '../../hermeticity/verdict/verdict.ts';
 import type { ScratchFolders } from '../action/environment.ts';
+import { keeperOf } from '../action/owned-caches.ts';
 import { programPlaces } from '../action/program-folders.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
 import { realPathOf } from '../files/real-path.ts';
@@ -228,11 +229,7 @@ class Gathering {
     const { path, was, listings } = entry;
     const stats = statsAt(path);
     const isFolder = stats?.isDirectory() === true;
-    if (was === 'there' && entry.changed && !isFolder && this.#isUndeclared(path))
-      throw new AssayError(
-        'ASSAY_INPUT_CHANGED',
-        `it read ${readable(path)} and then changed it: the earlier content is not known any more`,
-      );
+    if (was === 'there' && entry.changed && !isFolder && this.#isUndeclared(path)) throw rewritten(path);
     const isOwn = entry.changed;
     if (entry.flickered && !isOwn) throw changed(path, 'came or went');
     if (entry.followed && !isOwn && stats?.isSymbolicLink() === false) throw changed(path, 'was a link');
@@ -498,6 +495,14 @@ function isLoaderCache({ path, was, changed: isOwn, byProgram }: ReadSetEntry): 
 
 function incomparable(name: string, why: string): AssayError {
   return new AssayError('ASSAY_INPUT_CHANGED', `it read ${name}, which ${why}`);
+}
+
+/** Of a tool's cache: Assay sets it aside only for a command that names the tool. */
+function rewritten(path: AbsPath): AssayError {
+  const keeper = keeperOf(path);
+  const way = keeper === undefined ? '' : `. Name ${keeper} in the command, or turn its cache off`;
+  const what = `it read ${readable(path)} and then changed it: the earlier content is not known any more`;
+  return new AssayError('ASSAY_INPUT_CHANGED', `${what}${way}`);
 }
 
 function changed(path: AbsPath, how: string): AssayError {

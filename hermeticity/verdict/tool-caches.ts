@@ -19,12 +19,15 @@ const NAMES: ReadonlySet<string> = new Set([
 const IN_NODE_MODULES =
   /(?:^|\/)node_modules\/(?:\.cache|\.vite|\.vite-temp|\.vitest|\.vitest-cache)(?:\/|$)/;
 
+/** Logs and temporary files of tox, beside the packages of an environment. */
+const OF_TOX = /(?:^|\/)\.tox\/(?:log|[^/]+\/(?:log|tmp))(?:\/|$)/;
+
 /** Their content decides only the order in which tests run. */
 const ORDER_OF_TESTS = /(?:^|\/)node_modules\/(?:\.vite\/vitest|\.vitest)(?:\/|$)/;
 
 /** `has`: whether a path exists or is declared. It tells cargo's folder from any other "target". */
 export function isInToolCache(path: RelPath, has: (path: RelPath) => boolean): boolean {
-  if (path.endsWith('.tsbuildinfo') || IN_NODE_MODULES.test(path)) return true;
+  if (path.endsWith('.tsbuildinfo') || IN_NODE_MODULES.test(path) || OF_TOX.test(path)) return true;
   const parts = path.split('/');
   return parts.some(
     (name, at) => NAMES.has(name) || (name === 'target' && has(beside(parts, at, 'Cargo.toml'))),

@@ -81,9 +81,22 @@ export const PROJECT: Readonly<Record<string, string>> = {
     '    session.run(".venv/bin/python", "-m", "pytest", "-p", "no:cacheprovider")',
     '',
   ].join('\n'),
+  'tox.ini': [
+    '[tox]',
+    'envlist = checks',
+    'skipsdist = true',
+    '[testenv]',
+    'sitepackages = true',
+    'passenv =',
+    '    PYTHONDONTWRITEBYTECODE',
+    '    PYTHONPYCACHEPREFIX',
+    'commands = python -m pytest -p no:cacheprovider tests/test_plain.py',
+    '',
+  ].join('\n'),
   'src/acme/__init__.py': '',
   'src/acme/main.py': 'from sayer import WORD\n\n\ndef main():\n    print("acme", WORD)\n',
   'tests/test_main.py': 'from acme.main import WORD\n\n\ndef test_word():\n    assert WORD\n',
+  'tests/test_plain.py': 'def test_plain():\n    assert True\n',
   '.gitignore':
     '.venv/\n.tox/\n.nox/\n__pycache__/\n.pytest_cache/\n.mypy_cache/\nbuild/\n*.egg-info/\nout\n',
 };
@@ -138,6 +151,11 @@ export class PythonClones {
     this.pip(folder, ...packages.map((name) => join(this.shop.folder, name)));
     this.pip(folder, '--no-build-isolation', '--editable', '.');
     return folder;
+  }
+
+  /** tox makes the environment before the first run, as a person or the set-up of a CI job does. */
+  tox(folder: string): void {
+    execFileSync('tox', ['--notest'], { cwd: folder, stdio: 'pipe' });
   }
 
   pip(folder: string, ...words: readonly string[]): void {

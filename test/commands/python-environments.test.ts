@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   'a command after activate': ['sh', '-c', '. .venv/bin/activate && say && acme'],
   'pytest with a plugin that calls git': ['.venv/bin/python', '-m', 'pytest', '-p', 'no:cacheprovider'],
   'nox in the environment of the clone': ['nox', '-s', 'tests'],
+  'tox in the environment of the clone': ['tox'],
   mypy: ['.venv/bin/python', '-m', 'mypy', '--ignore-missing-imports', 'src'],
 };
 
@@ -32,6 +33,7 @@ describe('is a hit in a second clone', () => {
   beforeAll(async () => {
     for (const [machine, path] of Object.entries(PLACES)) {
       const folder = clones.clone(path);
+      clones.tox(folder);
       for (const [name, command] of Object.entries(COMMANDS))
         ran.set(
           `${machine} ${name}`,

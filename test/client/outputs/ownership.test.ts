@@ -31,6 +31,7 @@ import { openMemoryStore } from '../../../store/open.ts';
 import { identify, identityText, ownIdentity } from '../../../system/process-identity.ts';
 import { baseEnvironment, FORMS, type RanWithSummary, Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
+import { inNamespaces } from '../../rig/users.ts';
 
 let shop: Workshop;
 beforeEach(() => {
@@ -85,7 +86,7 @@ describe('a result is published neither locally nor remotely', () => {
     await seen('begun');
     first.child.kill('SIGSTOP');
     lutimesSync(lock(), 1, 1);
-    const container = ['unshare', '--pid', '--fork', '--mount-proc'];
+    const container = inNamespaces('--pid', '--fork', '--mount-proc');
     const second = await shop.assayIn(container, [
       'run',
       '--json',
@@ -118,7 +119,15 @@ describe('a result is published neither locally nor remotely', () => {
   test('if .assay belongs to another user (O6)', async () => {
     shop.write('.assay/x', '');
     for (const folder of [shop.folder, shop.workspace]) chownSync(folder, 65_534, 65_534);
-    const ran = await shop.assayAs(65_534, ['run', '--json', ...ACTION, '--', 'sh', '-c', 'echo x > out']);
+    const ran = await shop.assayAsOrdinaryUser([
+      'run',
+      '--json',
+      ...ACTION,
+      '--',
+      'sh',
+      '-c',
+      'echo x > out',
+    ]);
     expect(ran.code).toBe(0);
     expect(ran.stderr).toContain('"published":false');
     expect(ran.stderr).toContain(`sudo rm -r ${shop.workspace}/.assay`);

@@ -198,6 +198,7 @@ test('a cache in another folder that a command reads and changes is no base for 
   const ran = await run('cat sub/.eslintcache > out; echo new > sub/.eslintcache');
   expect(ran.summary).toMatchObject({ published: false });
   expect(ran.summary.notPublished).toContain('sub/.eslintcache and then changed it');
+  expect(ran.summary.notPublished).toContain('Name eslint in the command, or turn its cache off');
 });
 
 test('a step does not take away the cache of a step that runs in the same folder', async () => {

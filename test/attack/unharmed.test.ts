@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DEFAULT_FORM, FORMS, RUNTIME_FORMS, Workshop } from '../rig/assay.ts';
+import { inNamespaces } from '../rig/users.ts';
 
 let shop: Workshop;
 
@@ -70,15 +71,25 @@ describe('files that the command did not make', () => {
 
   test('a run in another container does not take this run’s staging folder for abandoned', async () => {
     shop.write('out', 'earlier');
-    const first = shop.assayIn(
-      ['unshare', '-pf', '--mount-proc'],
-      ['run', '--output', 'out', '--', 'sh', '-c', 'echo > started; sleep 1.5; exit 7'],
-    );
+    const first = shop.assayIn(inNamespaces('--pid', '--fork', '--mount-proc'), [
+      'run',
+      '--output',
+      'out',
+      '--',
+      'sh',
+      '-c',
+      'echo > started; sleep 1.5; exit 7',
+    ]);
     while (!shop.has('started')) await new Promise((resolve) => setTimeout(resolve, 10));
-    const second = await shop.assayIn(
-      ['unshare', '-pf', '--mount-proc'],
-      ['run', '--output', 'other', '--', 'sh', '-c', 'echo > other'],
-    );
+    const second = await shop.assayIn(inNamespaces('--pid', '--fork', '--mount-proc'), [
+      'run',
+      '--output',
+      'other',
+      '--',
+      'sh',
+      '-c',
+      'echo > other',
+    ]);
     expect(second.code, second.stderr).toBe(0);
     expect((await first).code).toBe(7);
     expect(read('out')).toBe('earlier');
@@ -114,7 +125,7 @@ describe('the run keeps the command’s own exit code', () => {
 
   test('when an ordinary user’s output cannot be read', async () => {
     execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);
-    const ran = await shop.assayAs(65534, [
+    const ran = await shop.assayAsOrdinaryUser([
       'run',
       '--json',
       '--output',
@@ -133,7 +144,7 @@ describe('the run keeps the command’s own exit code', () => {
     mkdirSync(path('.assay/0-1-0-0'), { recursive: true });
     writeFileSync(path('.assay/0-1-0-0/command'), '0-1-0');
     execFileSync('chmod', ['a+rwx', shop.folder, shop.workspace, path('.assay')]);
-    const ran = await shop.assayAs(65534, ['run', '--output', 'out', '--', 'sh', '-c', 'echo > out']);
+    const ran = await shop.assayAsOrdinaryUser(['run', '--output', 'out', '--', 'sh', '-c', 'echo > out']);
     expect(ran.code, ran.stderr).toBe(0);
   });
 

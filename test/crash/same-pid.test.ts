@@ -3,8 +3,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
 import { RUNTIME_FORMS, Workshop } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
+import { inNamespaces } from '../rig/users.ts';
 
-const CONTAINER = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'];
+const CONTAINER = inNamespaces('--pid', '--fork', '--mount-proc', '--kill-child');
 const BLOB = Buffer.from('a blob of the first container');
 let shop: Workshop;
 let first: ServerProcess;

@@ -9,6 +9,7 @@ import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
 import { ServerProcess } from '../rig/server.ts';
 import { type Item, newBlob, newResult, read, send } from '../rig/uploads.ts';
+import { inNamespaces } from '../rig/users.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
 const UPLOADS = 2_000;
@@ -35,8 +36,13 @@ afterEach(async () => {
  * In a mount namespace that ends with the process. A user other than root becomes root of a user namespace.
  */
 function onSmallDisk(folder: string): string[] {
-  const unshare = process.getuid?.() === 0 ? ['unshare', '-m'] : ['unshare', '-rm'];
-  return [...unshare, 'sh', '-ec', 'mount -t tmpfs -o size=16m assay "$0"; exec "$@"', folder];
+  return [
+    ...inNamespaces('--mount'),
+    'sh',
+    '-ec',
+    'mount -t tmpfs -o size=16m assay "$0"; exec "$@"',
+    folder,
+  ];
 }
 
 test(`${UPLOADS} uploads to 16 MiB: 0 corrupt, all reads right (seed ${SEED})`, {

@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { VERSION } from '../../core/version.ts';
 import { type Ran, runProcess } from '../rig/assay.ts';
+import { inNamespaces } from '../rig/users.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const PACKING_MS = 180_000;
@@ -97,7 +98,7 @@ test('no command sees the options of the engine that the starter sets', async ()
 });
 
 test('without /proc the command runs on Node, and says so', async () => {
-  const inRoom = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs tmpfs /proc && exec "$@"', 'sh'];
+  const inRoom = [...inNamespaces('--mount'), 'sh', '-c', 'mount -t tmpfs tmpfs /proc && exec "$@"', 'sh'];
   const command = within('node_modules/.bin/assay');
   const version = await run(...inRoom, command, '--version');
   expect(version).toMatchObject({ code: 0, stdout: `assay ${VERSION}\n` });

@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { HitReceipt } from '../../client/run/receipt.ts';
+import { AS_ORDINARY_USER, AS_ROOT } from './users.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 
@@ -158,10 +159,15 @@ export class Workshop {
     });
   }
 
-  /** The same for another user, as root can ask for it. */
-  assayAs(uid: number, args: readonly string[]): Promise<Ran> {
-    const become = ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
-    return this.assayIn(become, args, { env: { HOME: this.folder } });
+  /** The same for a user without root's rights. */
+  assayAsOrdinaryUser(args: readonly string[]): Promise<Ran> {
+    return this.assayIn(AS_ORDINARY_USER, args, { env: { HOME: this.folder } });
+  }
+
+  /** The same for root. sudo drops the environment, so `env` sets it. */
+  assayAsRoot(args: readonly string[]): Promise<Ran> {
+    const env = Object.entries({ ...baseEnvironment(), ASSAY_STORE: this.store });
+    return this.assayIn([...AS_ROOT, 'env', ...env.map(([name, value]) => `${name}=${value}`)], args);
   }
 
   async run(args: readonly string[], options: RunOptions = {}): Promise<RanWithSummary> {

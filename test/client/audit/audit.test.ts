@@ -216,7 +216,7 @@ describe('the report for people', () => {
 
 test('audit works for an ordinary user', async () => {
   execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);
-  const ran = await shop.assayAs(65534, [
+  const ran = await shop.assayAsOrdinaryUser([
     'audit',
     '--json',
     '--input',

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Summary, summaryOf, Workshop } from '../../rig/assay.ts';
+import { inNamespaces } from '../../rig/users.ts';
 import { Machine } from './machine.ts';
 
 let shop: Workshop;
@@ -14,7 +15,7 @@ beforeEach(() => {
 
 afterEach(() => shop.remove());
 
-const NETWORK = process.getuid?.() === 0 ? ['unshare', '--net'] : ['unshare', '--map-root-user', '--net'];
+const NETWORK = inNamespaces('--net');
 
 async function run(wrapper: readonly string[], script: string, ...flags: string[]): Promise<Summary> {
   const args = ['run', '--json', '--output=o', ...flags, '--', 'sh', '-c', script];

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DEFAULT_FORM, type Form, Workshop } from '../../rig/assay.ts';
+import { inNamespaces } from '../../rig/users.ts';
 
 let shop: Workshop;
 beforeEach(() => {
@@ -26,7 +27,7 @@ const ACTION = [
 const FORMS: readonly Form[] = ['source', 'executable'];
 
 /** A shell that makes the preparation and then executes the program. */
-const prepared = (script: string) => ['unshare', '--mount', 'sh', '-c', `${script}; exec "$@"`, 'sh'];
+const prepared = (script: string) => [...inNamespaces('--mount'), 'sh', '-c', `${script}; exec "$@"`, 'sh'];
 
 test.each([
   ['is missing', 'true'],

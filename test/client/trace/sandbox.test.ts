@@ -143,7 +143,7 @@ describe('tools', () => {
 
 test('works for an unprivileged user', async () => {
   execFileSync('chmod', ['-R', 'a+rwX', shop.folder]);
-  const ran = await shop.assayAs(65534, ['run', ...FLAGS, '--', 'sh', '-c', 'cat in.txt > out; id -u']);
+  const ran = await shop.assayAsOrdinaryUser(['run', ...FLAGS, '--', 'sh', '-c', 'cat in.txt > out; id -u']);
   expect(ran).toMatchObject({ code: 0, stdout: '1000\n' });
   expect(made()).toBe('input\n');
 });

@@ -1,9 +1,10 @@
 // Programs that do not work under a tracer: the command runs once more without it, and the message says why.
-import { chmodSync, chownSync, copyFileSync, readFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { makeThirtyTwoBit } from '../../rig/thirty-two-bit.ts';
+import { asRoot } from '../../rig/users.ts';
 
 let shop: Workshop;
 beforeEach(() => {
@@ -105,8 +106,7 @@ test('a command that makes no output and does nothing untraceable runs once', as
   expect(readFileSync(join(shop.workspace, 'count'), 'utf8')).toBe('ran\n');
 });
 
-describe.runIf(process.getuid?.() === 0)('a set-user-ID program', () => {
-  const NOBODY = 65534;
+describe('a set-user-ID program', () => {
   let secret: string;
   let reader: string;
   beforeEach(() => {
@@ -114,11 +114,22 @@ describe.runIf(process.getuid?.() === 0)('a set-user-ID program', () => {
     secret = shop.write('../secret', 'secret\n', 0o600);
     reader = join(shop.folder, 'reader');
     copyFileSync('/bin/cat', reader);
-    chownSync(reader, 0, 0);
-    chmodSync(reader, 0o4755);
+    asRoot('chown', '0:0', secret, reader);
+    asRoot('chmod', '4755', reader);
   });
   const runAsNobody = (script: string, ...flags: string[]) =>
-    shop.assayAs(NOBODY, ['run', ...flags, '--input', 'in.txt', '--output', 'out', '--', 'sh', '-c', script]);
+    shop.assayAsOrdinaryUser([
+      'run',
+      ...flags,
+      '--input',
+      'in.txt',
+      '--output',
+      'out',
+      '--',
+      'sh',
+      '-c',
+      script,
+    ]);
 
   test('that fails without its rights runs again, with them', async () => {
     const ran = await runAsNobody(`${reader} ${secret} > out`);
@@ -149,6 +160,8 @@ describe.runIf(process.getuid?.() === 0)('a set-user-ID program', () => {
   });
 
   test('that its own user runs is like any other', async () => {
+    asRoot('chown', String(process.getuid?.()), reader);
+    asRoot('chmod', '4755', reader);
     const ran = await shop.run([
       '--input',
       'in.txt',

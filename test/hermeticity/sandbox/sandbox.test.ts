@@ -20,6 +20,7 @@ import {
   sandboxAvailable,
   sandboxed,
 } from '../../../hermeticity/sandbox/sandbox.ts';
+import { AS_ORDINARY_USER } from '../../rig/users.ts';
 import { Folder } from '../rig.ts';
 
 let folder: Folder;
@@ -102,9 +103,7 @@ describe('a sandbox', () => {
     const root = box.argv[box.argv.indexOf('--bind') + 1] ?? '';
     chmodSync(dirname(root), 0o755);
     chmodSync(root, 0o777);
-    const user = ['--reuid', '65534', '--regid', '65534', '--clear-groups', '--'];
-    const wrapper = process.getuid?.() === 0 ? ['setpriv', ...user] : ['env'];
-    const outcome = await start(['/usr/bin/env', ...wrapper, ...box.argv], box.env, box.cwd);
+    const outcome = await start(['/usr/bin/env', ...AS_ORDINARY_USER, ...box.argv], box.env, box.cwd);
     box.remove();
     expect(outcome).toEqual({ code: 0, stdout: `${SANDBOX.workspace}\n${SANDBOX.user}\n`, stderr: '' });
   });

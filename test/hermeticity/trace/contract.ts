@@ -3,22 +3,23 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
-  chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
   realpathSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { geteuid } from 'node:process';
+import { getegid, geteuid } from 'node:process';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { toBytes } from '../../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../../hermeticity/trace/access.ts';
 import type { TracedCommand, Tracer } from '../../../hermeticity/trace/tracer.ts';
+import { AS_ORDINARY_USER, asRoot, OTHER_USER } from '../../rig/users.ts';
 import {
   compileFixture,
   Folder,
@@ -273,12 +274,12 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
     });
 
     describe('programs that lack the rights of their file', () => {
-      const NOBODY = 65534;
       const program = (owner: number, group: number, mode: number): string => {
         const path = folder.at('program');
+        rmSync(path, { force: true });
         copyFileSync(calls, path);
-        chownSync(path, owner, group);
-        chmodSync(path, mode);
+        asRoot('chown', `${owner}:${group}`, path);
+        asRoot('chmod', mode.toString(8), path);
         return path;
       };
       const withheld = async (path: string) => {
@@ -288,18 +289,19 @@ export function describeTracer(name: string, makeTracer: () => Tracer): void {
         );
       };
 
-      it.runIf(geteuid?.() === 0)('are told, unless their owner is the user already', async () => {
-        expect(await withheld(program(NOBODY, 0, 0o4755))).toEqual(['set-user-ID']);
-        expect(await withheld(program(NOBODY, 0, 0o4711))).toEqual(['set-user-ID']);
-        expect(await withheld(program(NOBODY, 0, 0o755))).toEqual([undefined]);
-        expect(await withheld(program(0, 0, 0o4755))).toEqual([undefined]);
-        expect(await withheld(program(0, NOBODY, 0o2755))).toEqual([undefined]);
+      it('are told, unless their owner is the user already', async () => {
+        const [user, group] = [geteuid?.() ?? 0, getegid?.() ?? 0];
+        expect(await withheld(program(OTHER_USER, group, 0o4755))).toEqual(['set-user-ID']);
+        expect(await withheld(program(OTHER_USER, group, 0o4711))).toEqual(['set-user-ID']);
+        expect(await withheld(program(OTHER_USER, group, 0o755))).toEqual([undefined]);
+        expect(await withheld(program(user, group, 0o4755))).toEqual([undefined]);
+        /* Root has the rights of every group. */
+        const lost = user === 0 ? undefined : 'set-group-ID';
+        expect(await withheld(program(user, OTHER_USER, 0o2755))).toEqual([lost]);
       });
 
       it('are told to an ordinary user', () => {
-        const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
-        const become = geteuid?.() === 0 ? ['setpriv', ...user] : ['env'];
-        const [wrapper = '', ...args] = [...become, process.execPath, TRACE_WITHHELD, name];
+        const [wrapper = '', ...args] = [...AS_ORDINARY_USER, process.execPath, TRACE_WITHHELD, name];
         const program = realpathSync('/usr/bin/su');
         chmodSync(folder.path, 0o755);
         const told = execFileSync(wrapper, [...args, folder.path, program], { encoding: 'utf8' });

@@ -1,11 +1,12 @@
 // Properties of the native tracer alone: it is found or reported missing, and no process outlives it.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
-import { chmodSync, chownSync, copyFileSync, existsSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { helperPath, NativeTracer } from '../../../hermeticity/trace/native.ts';
 import { makeThirtyTwoBit } from '../../rig/thirty-two-bit.ts';
+import { AS_ORDINARY_USER, asRoot, ORDINARY_USER, OTHER_USER } from '../../rig/users.ts';
 import {
   compileFixture,
   Folder,
@@ -276,7 +277,7 @@ describe('an ordinary user', () => {
     folder.write('file', 'x');
     const helper = folder.at('assay-trace');
     copyFileSync(helperPath(), helper);
-    const tracer = new NativeTracer(process.getuid?.() === 0 ? asNobody(helper) : helper);
+    const tracer = new NativeTracer(asOrdinaryUser(helper));
     const { report, stdout } = await trace(tracer, folder.path, ['sh', '-c', 'cat file; id -u']);
     expect(stdout.trim()).not.toMatch(/^x0$/);
     expect(report).toMatchObject({ exit: { code: 0 }, complete: true });
@@ -293,17 +294,18 @@ function coresOf(pid: string): string | undefined {
   }
 }
 
-describe.runIf(process.getuid?.() === 0)('a program that lacks the rights of its file', () => {
+describe('a program that lacks the rights of its file', () => {
   it('is told to an ordinary user: set-user-ID, set-group-ID, capabilities', async () => {
     chmodSync(folder.path, 0o777);
     const helper = folder.at('assay-trace');
     copyFileSync(helperPath(), helper);
-    const tracer = new NativeTracer(asNobody(helper));
+    const tracer = new NativeTracer(asOrdinaryUser(helper));
     const program = folder.at('program');
     const withheld = async (prepare: string, owner = 0) => {
+      rmSync(program, { force: true });
       copyFileSync('/bin/true', program);
-      chownSync(program, owner, 0);
-      execFileSync('sh', ['-c', prepare, 'sh', program]);
+      asRoot('chown', `${owner}:0`, program);
+      asRoot('sh', '-c', prepare, 'sh', program);
       const { report } = await trace(tracer, folder.path, [program]);
       return report.accesses.flatMap((access) =>
         access.kind === 'exec' && access.path === program ? [access.withheld] : [],
@@ -316,21 +318,21 @@ describe.runIf(process.getuid?.() === 0)('a program that lacks the rights of its
     expect(await withheld('chmod 2755 "$1"')).toEqual(['set-group-ID']);
     expect(await withheld('chmod 2745 "$1"')).toEqual([undefined]);
     expect(await withheld(`chmod 755 "$1"; ${capability}`)).toEqual(['capabilities']);
-    expect(await withheld('chmod 4755 "$1"', 65534)).toEqual([undefined]);
+    expect(await withheld('chmod 4755 "$1"', ORDINARY_USER)).toEqual([undefined]);
   });
 
   it('is the binary that runs, not a script', async () => {
     const script = folder.write('script', '#!/bin/sh\n');
-    chownSync(script, 65534, 0);
-    chmodSync(script, 0o4755);
+    asRoot('chown', `${OTHER_USER}:0`, script);
+    asRoot('chmod', '4755', script);
     const { report } = await trace(nativeTracer(), folder.path, [script]);
     expect(report.accesses.filter((access) => 'withheld' in access)).toEqual([]);
   });
 });
 
-function asNobody(helper: string): string {
-  const user = '--reuid 65534 --regid 65534 --clear-groups';
-  const wrapper = folder.write('as-nobody', `#!/bin/sh\nexec setpriv ${user} -- "${helper}" "$@"\n`);
+function asOrdinaryUser(helper: string): string {
+  const line = [...AS_ORDINARY_USER, `"${helper}"`, '"$@"'].join(' ');
+  const wrapper = folder.write('as-ordinary-user', `#!/bin/sh\nexec ${line}\n`);
   chmodSync(wrapper, 0o755);
   return wrapper;
 }

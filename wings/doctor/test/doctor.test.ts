@@ -71,7 +71,7 @@ describe('doctor reports a store', () => {
   test('that belongs to another user and cannot be written', async () => {
     mkdirSync(shop.store);
     chmodSync(shop.folder, 0o755);
-    const { code, stdout } = await shop.assayAs(65_534, ['doctor', '--json']);
+    const { code, stdout } = await shop.assayAsOrdinaryUser(['doctor', '--json']);
     expect(code).toBe(3);
     expect(stdout).toContain('"subject":"rights","state":"notice"');
     expect(stdout).toContain('"subject":"store","state":"ill"');

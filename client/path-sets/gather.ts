@@ -497,12 +497,16 @@ function incomparable(name: string, why: string): AssayError {
   return new AssayError('ASSAY_INPUT_CHANGED', `it read ${name}, which ${why}`);
 }
 
-/** Of a tool's cache: Assay sets it aside only for a command that names the tool. */
 function rewritten(path: AbsPath): AssayError {
-  const keeper = keeperOf(path);
-  const way = keeper === undefined ? '' : `. Name ${keeper} in the command, or turn its cache off`;
   const what = `it read ${readable(path)} and then changed it: the earlier content is not known any more`;
-  return new AssayError('ASSAY_INPUT_CHANGED', `${what}${way}`);
+  return new AssayError('ASSAY_INPUT_CHANGED', `${what}${wayAround(path)}`);
+}
+
+/** Assay sets a cache aside only for a command that names its tool. git refreshes the index for `git status`. */
+function wayAround(path: AbsPath): string {
+  if (path.endsWith('/.git/index')) return '. For go build, set GOFLAGS=-buildvcs=false';
+  const keeper = keeperOf(path);
+  return keeper === undefined ? '' : `. Name ${keeper} in the command, or turn its cache off`;
 }
 
 function changed(path: AbsPath, how: string): AssayError {

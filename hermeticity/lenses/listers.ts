@@ -23,6 +23,7 @@ export type Program =
   | 'esbuild-service'
   | 'python'
   | 'node'
+  | 'cargo'
   | 'mkdir'
   | 'vitest';
 
@@ -41,6 +42,7 @@ const ESBUILD_SERVICE = /^--service(?:=|$)/;
 const MAKES_PARENTS = /^(?:-[a-zA-Z]*p|--parents$)/;
 /** As the system installs it. */
 const MKDIR_FILE = /^(?:\/usr)?\/bin\/mkdir$/;
+const CARGO_FILE = /\/bin\/cargo$/;
 const GO_FILE = /\/go(?:-[\d.]+)?\/bin\/go$/;
 /** Node as a package, or from a package manager's folder. */
 const NODE_PACKAGE = /^node(?:-[\w-]+)?$/;
@@ -99,7 +101,7 @@ export class Listers {
 
   #lensOf(listing: PathAccess): LensName | undefined {
     const program = this.programOf(listing.process);
-    if (program === 'mkdir') return undefined;
+    if (program === 'mkdir' || program === 'cargo') return undefined;
     if (program === 'node' || program === 'vitest') return 'runtime-1';
     if (program === 'python') return this.#isByImporter(listing) ? 'python-1' : 'runtime-1';
     if (program === 'go-1' && this.#embeds(listing.path)) return undefined;
@@ -129,6 +131,7 @@ export class Listers {
       return args.some((arg) => ESBUILD_SERVICE.test(arg)) ? 'esbuild-service' : 'esbuild-1';
     }
     if (MKDIR_FILE.test(file)) return args.some((arg) => MAKES_PARENTS.test(arg)) ? 'mkdir' : undefined;
+    if (CARGO_FILE.test(file) && !isAtOrBelow(file, this.#programsHere.workspace)) return 'cargo';
     return GO_FILE.test(file) ? 'go-1' : undefined;
   }
 

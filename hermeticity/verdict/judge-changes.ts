@@ -3,7 +3,7 @@ import type { RelPath } from '../../core/path.ts';
 import { type AbsPath, isAtOrBelow, relativeIn, targetOfLink } from '../system/absolute-path.ts';
 import type { Access, PathAccess, RenameAccess, SymlinkAccess } from '../trace/access.ts';
 import { isOwnKernelFile } from './kernel-files.ts';
-import { isPackageFolder } from './tool-caches.ts';
+import { isLockOfCargo, isPackageFolder } from './tool-caches.ts';
 import { isSharedMemory, type VerdictState } from './verdict-state.ts';
 
 /** How many files of a new undeclared folder get a finding each: enough to recognise the folder. */
@@ -148,6 +148,7 @@ export class ChangeJudge {
   ): void {
     const { declared, own } = this.#state;
     if (this.#isFree(path) || declared.isInToolCache(path)) return;
+    if (isLockOfCargo(path) && this.#state.listers.programOf(access.process) === 'cargo') return;
     const relative = relativeIn(declared.workspace, path);
     const gone = () => own.isRemoved(path);
     const isTemporary = access.kind === 'write' && access.created === true;

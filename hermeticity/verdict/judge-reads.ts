@@ -14,7 +14,7 @@ import { AmbientProbes } from './ambient-probes.ts';
 import { type Fix, patternOf } from './finding.ts';
 import { kernelUse, OTHER_PROCESSES } from './kernel-files.ts';
 import { ASSAY_FOLDER, isExplained } from './omissions.ts';
-import { isHarmlessCache } from './tool-caches.ts';
+import { isHarmlessCache, isLockOfCargo } from './tool-caches.ts';
 import type { Location, VerdictState } from './verdict-state.ts';
 
 /** Names in a listed folder that are no build inputs. */
@@ -37,6 +37,7 @@ export class ReadJudge {
       this.#state.suspect({ kind: 'setuid', access, path, detail });
     }
     if (isExplained(access, this.#state) || this.#isToolCache(access)) return;
+    if (isLockOfCargo(path) && this.#state.listers.programOf(access.process) === 'cargo') return;
     switch (place) {
       case 'workspace':
         this.#inWorkspace(access, relativeIn(this.#state.declared.workspace, path));

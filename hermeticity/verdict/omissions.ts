@@ -8,7 +8,7 @@
 import type { Program } from '../lenses/listers.ts';
 import { isAtOrBelow, relativeIn } from '../system/absolute-path.ts';
 import type { PathAccess } from '../trace/access.ts';
-import { isHarmlessCache } from './tool-caches.ts';
+import { isHarmlessCache, isLockOfCargo } from './tool-caches.ts';
 import type { Location, VerdictState } from './verdict-state.ts';
 
 export interface Omission {
@@ -111,6 +111,13 @@ export const OMISSIONS: readonly Omission[] = [
       if (relative === undefined || !isHarmlessCache(relative)) return false;
       return declared.isInToolCache(path) && listers.programOf(process) === 'vitest';
     },
+  },
+  {
+    name: 'lock of cargo',
+    reason: 'lens',
+    why: 'cargo locks the file while it uses downloaded packages, and never reads its content.',
+    applies: ({ path, process }, _, { listers }) =>
+      isLockOfCargo(path) && listers.programOf(process) === 'cargo',
   },
   {
     name: 'records of Java',

@@ -34,6 +34,14 @@ export function isInToolCache(path: RelPath, has: (path: RelPath) => boolean): b
   );
 }
 
+/** What cargo locks, and a mark for backups that it writes anew in each run. It reads the content of neither. */
+const LOCKS_OF_CARGO = /\/(?:\.package-cache|(?:git|registry)\/CACHEDIR\.TAG)$/;
+
+/** Whether it is a file of CARGO_HOME that cargo opens only for its own order of work. */
+export function isLockOfCargo(path: string): boolean {
+  return LOCKS_OF_CARGO.test(path);
+}
+
 /** A folder into which packages are installed, and in which tools keep caches. */
 export function isPackageFolder(path: RelPath): boolean {
   return path === 'node_modules' || path.endsWith('/node_modules');

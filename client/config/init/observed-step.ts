@@ -2,6 +2,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseRelPath, type RelPath, ROOT } from '../../../core/path.ts';
+import { absPath, relativeIn } from '../../../hermeticity/system/absolute-path.ts';
+import type { TraceReport } from '../../../hermeticity/trace/access.ts';
 import { audit } from '../../audit/audit.ts';
 import { isInstalledPackage } from '../../audit/never-declared.ts';
 import { relianceText } from '../../audit/report.ts';
@@ -65,7 +67,11 @@ export async function observeStep(
         : [],
   );
   const topOf = topWithin(folders);
-  const outputs = generalOutputs(written.map(plainPath), read, topOf);
+  const outputs = generalOutputs(
+    [...written.map(plainPath), ...buildInformation(found.report, root)],
+    read,
+    topOf,
+  );
   const used = read.filter((path) => isInput(path, outputs) && !isBelowFile(path, root));
   const ignored = new IgnoredPaths(new StatRecorder(root));
   const hidden = new Set(used.filter((path) => !isAmong(path, made) && ignored.has(path)));
@@ -97,6 +103,18 @@ export async function observeStep(
       ...doubtsAbout(step, { audit: found, outputs, hidden: left, variables }),
     ],
   };
+}
+
+/**
+ * What tsc left of a composite project. It is a cache of tsc, but other programs list the folder: as an output it is
+ * there after a hit, too.
+ */
+function buildInformation({ accesses }: TraceReport, root: string): string[] {
+  const written = accesses.flatMap((access) => {
+    if (access.kind !== 'write' || !access.path.endsWith('.tsbuildinfo')) return [];
+    return relativeIn(absPath(root), access.path) ?? [];
+  });
+  return [...new Set(written)].filter((path) => isFile(join(root, path)));
 }
 
 /** The path that a pattern was made from. */

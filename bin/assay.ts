@@ -7,20 +7,18 @@ import { formatColumns, wrapText } from '../core/cli/layout.ts';
 import { AssayError, isSystemError, messageOf } from '../core/errors.ts';
 import { visibleLines } from '../core/text/visible.ts';
 import { VERSION } from '../core/version.ts';
+import { stepHook } from './step-hook.ts';
+import type { Ports } from './wings.ts';
 
 /** The commands of the trunk. Those of the wings are in wings.ts. */
 const TRUNK: CommandTable = {
   run: {
     summary: 'run steps or a command, or restore their outputs from the cache',
-    load: async () => (await import('../client/commands/run.ts')).runCommand,
+    load: async () => (await import('../client/commands/run.ts')).runCommand(stepHook),
   },
   audit: {
     summary: 'run a command under a tracer and report what it did beyond its declaration',
-    load: async () => (await import('../client/commands/audit.ts')).auditCommand,
-  },
-  reproduce: {
-    summary: 'run a command again under other conditions and report what its result depends on',
-    load: async () => (await import('../client/commands/reproduce.ts')).reproduceCommand,
+    load: async () => (await import('../client/commands/audit.ts')).auditCommand(stepHook),
   },
   explain: {
     summary: 'explain why the last run here, of a step or with a key, was a hit or a miss',
@@ -50,21 +48,9 @@ const TRUNK: CommandTable = {
     summary: 'delete the outputs of steps, or Assay’s local data',
     load: async () => (await import('../client/commands/clean.ts')).cleanCommand,
   },
-  save: {
-    summary: 'save files and folders under a key, for `assay restore`',
-    load: async () => (await import('../client/commands/save.ts')).saveCommand,
-  },
-  restore: {
-    summary: 'restore files and folders that `assay save` saved, from the best matching key',
-    load: async () => (await import('../client/commands/restore.ts')).restoreCommand,
-  },
   push: {
     summary: 'upload results that earlier runs could not share',
     load: async () => (await import('../client/commands/push.ts')).pushCommand,
-  },
-  checkpoint: {
-    summary: 'inside a step: save its checkpoint folders now',
-    load: async () => (await import('../client/commands/checkpoint.ts')).checkpointCommand,
   },
   gc: {
     summary: 'shrink a store: evict the least recently used content',
@@ -89,6 +75,9 @@ const TRUNK: CommandTable = {
     load: async () => (await import('../core/cli/completion.ts')).completionCommand(await allCommands()),
   },
 };
+
+/** What commands of wings get of other wings. */
+const PORTS: Ports = { stepHook };
 
 /** As wide as "assay: ". */
 const INDENT = ' '.repeat(7);
@@ -128,8 +117,9 @@ async function allWings() {
 
 /** All commands of this build. */
 async function allCommands(): Promise<CommandTable> {
-  const tables = [TRUNK, ...(await allWings()).map(({ commands }) => commands)];
-  return Object.fromEntries(tables.flatMap((table) => Object.entries(table)));
+  const ofWings = (await allWings()).flatMap(({ commands }) => Object.entries(commands));
+  const bound = ofWings.map(([name, entry]) => [name, { ...entry, load: () => entry.load(PORTS) }] as const);
+  return { ...TRUNK, ...Object.fromEntries(bound) };
 }
 
 interface Called {

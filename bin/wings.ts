@@ -1,5 +1,6 @@
 // The wings of this build. Written by scripts/wings-list.ts from the folders of wings/: `npm run generate`.
 // No other file names a wing. bin/assay.ts loads this list only for what the trunk lacks.
+import type { StepHook, StepHookPort } from '../client/run/step-hook.ts';
 import type { Wing } from '../core/cli/wing.ts';
 import type { EnginePort } from '../server/commands/engine-port.ts';
 import type { IssuersPort } from '../server/config/issuers-port.ts';
@@ -9,8 +10,11 @@ import { wing as fleet } from '../wings/fleet/index.ts';
 import { wing as gocache } from '../wings/gocache/index.ts';
 import { wing as incident } from '../wings/incident/index.ts';
 import { wing as oidc } from '../wings/oidc/index.ts';
+import { wing as reproduce, stepHook as reproduceHook } from '../wings/reproduce/index.ts';
+import { wing as snapshots, stepHook as snapshotsHook } from '../wings/snapshots/index.ts';
 
-type AnyWing = Wing & Partial<EnginePort & IssuersPort>;
+export type Ports = StepHookPort;
+type AnyWing = Wing<Ports> & Partial<EnginePort & IssuersPort>;
 
 export const WINGS: Readonly<Record<string, AnyWing>> = {
   'bazel-worker': bazelWorker,
@@ -19,17 +23,26 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
   gocache,
   incident,
   oidc,
+  reproduce,
+  snapshots,
 };
+
+/** The library has these alone, without the commands. */
+export const STEP_HOOKS: readonly StepHook[] = [reproduceHook, snapshotsHook];
 
 /** The wing of each command. A build lacks the commands of a wing that is not above. */
 export const WING_OF: Readonly<Record<string, string>> = {
   'bazel-worker': 'bazel-worker',
+  checkpoint: 'snapshots',
   db: 'fleet',
   divergences: 'incident',
   doctor: 'doctor',
   forget: 'incident',
   gocacheprog: 'gocache',
   login: 'oidc',
+  reproduce: 'reproduce',
+  restore: 'snapshots',
+  save: 'snapshots',
   'store migrate': 'fleet',
   'store verify': 'fleet',
 };

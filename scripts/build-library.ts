@@ -1,4 +1,4 @@
-// Builds the library that programs import, from client/library/library.ts:
+// Builds the library that programs import, from bin/library.ts:
 //
 //   dist/lib/assay.js   an ES module without dependencies, with lmdb's addon and its chunks beside it
 //   dist/lib/types      its declarations, which need only @types/node
@@ -9,7 +9,7 @@ import { rolldown } from 'rolldown';
 import { leanLmdb, writeAddon } from './lean-lmdb.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const ENTRY = join(ROOT, 'client/library/library.ts');
+const ENTRY = join(ROOT, 'bin/library.ts');
 const LIBRARY = join(ROOT, 'dist/lib');
 const TYPES = join(LIBRARY, 'types');
 
@@ -62,7 +62,7 @@ function declare(): void {
 /** Only declarations that the entry reaches: the others name packages that an importer does not have. */
 function keepWhatIsShown(): void {
   const shown = new Set<string>();
-  show(join(TYPES, 'client/library/library.d.ts'), shown);
+  show(join(TYPES, 'bin/library.d.ts'), shown);
   for (const entry of readdirSync(TYPES, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name);
     if (entry.isFile() && !shown.has(file)) rmSync(file);

@@ -3,6 +3,7 @@
 // drop a wing for good, delete these lines by hand.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { StepHook } from '../client/run/step-hook.ts';
 import type { Wing } from '../core/cli/wing.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -11,14 +12,16 @@ const LIST = join(ROOT, 'bin/wings.ts');
 
 const INTRODUCTION = `// The wings of this build. Written by scripts/wings-list.ts from the folders of wings/: \`npm run generate\`.
 // No other file names a wing. bin/assay.ts loads this list only for what the trunk lacks.
+import type { StepHook, StepHookPort } from '../client/run/step-hook.ts';
 import type { Wing } from '../core/cli/wing.ts';
 import type { EnginePort } from '../server/commands/engine-port.ts';
 import type { IssuersPort } from '../server/config/issuers-port.ts';
 `;
 
-/** What a wing may add beside its commands. */
+/** What the commands of a wing get, and what a wing may add beside them. */
 const TYPE = `
-type AnyWing = Wing & Partial<EnginePort & IssuersPort>;
+export type Ports = StepHookPort;
+type AnyWing = Wing<Ports> & Partial<EnginePort & IssuersPort>;
 `;
 
 /** `earlier`: the text of the list as it was. */
@@ -27,15 +30,25 @@ export async function wingsList(earlier: string): Promise<string> {
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
     .sort();
-  const owned = await Promise.all(names.map(commandsOf));
+  const indexes = await Promise.all(names.map(readIndex));
+  const owned = indexes.map(({ name, wing }) =>
+    Object.keys(wing.commands).map((command) => ({ command, wing: name })),
+  );
+  const hooked = indexes.flatMap(({ name, stepHook }) => (stepHook ? [name] : []));
+  const importOf = (name: string) => {
+    const hook = hooked.includes(name) ? `, stepHook as ${hookOf(name)}` : '';
+    return `import { wing as ${identifier(name)}${hook} } from ${indexOf(name)};\n`;
+  };
   const missing = commandsIn(earlier).filter(({ wing }) => !names.includes(wing));
   const commands = [...owned.flat(), ...missing].sort((a, b) => (a.command < b.command ? -1 : 1));
   return [
     INTRODUCTION,
-    ...names.map((name) => `import { wing as ${identifier(name)} } from ${indexOf(name)};\n`),
+    ...names.map(importOf),
     TYPE,
     '\nexport const WINGS: Readonly<Record<string, AnyWing>> = ',
     table(names.map((name) => [name, identifier(name)])),
+    '\n/** The library has these alone, without the commands. */\n',
+    `export const STEP_HOOKS: readonly StepHook[] = [${hooked.map(hookOf).join(', ')}];\n`,
     '\n/** The wing of each command. A build lacks the commands of a wing that is not above. */\n',
     'export const WING_OF: Readonly<Record<string, string>> = ',
     table(commands.map(({ command, wing }) => [command, `'${wing}'`])),
@@ -47,9 +60,15 @@ interface CommandOfWing {
   readonly wing: string;
 }
 
-async function commandsOf(name: string): Promise<CommandOfWing[]> {
-  const { wing }: { wing: Wing } = await import(join(FOLDER, name, 'index.ts'));
-  return Object.keys(wing.commands).map((command) => ({ command, wing: name }));
+interface Index {
+  readonly name: string;
+  readonly wing: Wing;
+  readonly stepHook?: StepHook;
+}
+
+async function readIndex(name: string): Promise<Index> {
+  const { wing, stepHook } = await import(join(FOLDER, name, 'index.ts'));
+  return { name, wing, stepHook };
 }
 
 /** The commands in a list, which is read as text: an earlier list may import a wing that is gone. */
@@ -68,6 +87,10 @@ function table(rows: readonly (readonly [key: string, value: string])[]): string
 
 function indexOf(name: string): string {
   return `'../wings/${name}/index.ts'`;
+}
+
+function hookOf(name: string): string {
+  return `${identifier(name)}Hook`;
 }
 
 /** `bazel-worker` is imported as bazelWorker. */

@@ -2,16 +2,18 @@
 // An audit uses no cache: it looks nothing up and publishes nothing. The outputs stay in place.
 import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
-import type { Reproduction } from '../../hermeticity/reproduce/reproduce.ts';
+import type { Reproduction } from '../../hermeticity/reproduction.ts';
 import { type AbsPath, absPath, displayPath, isBelow } from '../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { Finding } from '../../hermeticity/verdict/finding.ts';
 import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
 import type { RunRequest } from '../action/request.ts';
-import { reproduceAction } from '../reproduce/reproduce.ts';
+import { clearState } from '../outputs/clear-state.ts';
+import { cleanUpKilledRuns } from '../outputs/run-records.ts';
 import type { RunContext } from '../run/context.ts';
 import { executeBy } from '../run/execute.ts';
-import { type KeyedAction, keyOf } from '../run/key.ts';
+import { keyOf } from '../run/key.ts';
+import { refuseSandboxedState, type StepHook } from '../run/step-hook.ts';
 import { isObserved } from '../trace/evidence.ts';
 import { missingInCleanCopy } from '../trace/output-folders.ts';
 import { declarationOf, tracedBy, workingTracer } from '../trace/trace.ts';
@@ -40,9 +42,10 @@ export interface AuditOptions {
 }
 
 export async function audit(request: RunRequest, context: RunContext, options: AuditOptions): Promise<Audit> {
+  const repeat = options.reproduce ? await repeatBy(context) : undefined;
   const tracer = await workingTracer();
   const action = keyOf(request, context);
-  await startClean(action, context);
+  startClean(request);
   const { exitCode, watched, commandMs, earlierOutputs } = await executeBy(tracedBy(tracer), action, context);
   const { report, folders } = watched;
   const verdict = judge(report, { ...declarationOf(action, folders), earlier: earlierOutputs });
@@ -52,9 +55,9 @@ export async function audit(request: RunRequest, context: RunContext, options: A
   const reliesOn = missingInCleanCopy(request, report.accesses, inputs);
   const absent = absentIn(absPath(request.workspace), verdict);
   const first = { complete, gaps: report.gaps, exitCode, findings, absent, report, reliesOn };
-  if (!options.reproduce) return { ...first, hermetic: complete && findings.length === 0 };
+  if (!repeat) return { ...first, hermetic: complete && findings.length === 0 };
   const seen = { report, exitCode, tookMs: commandMs };
-  return withReproduction(first, await reproduceAction(action, context, { seen }).catch(unrepeatable));
+  return withReproduction(first, await repeat(action, context, seen).catch(unrepeatable));
 }
 
 /** Tools look for their configuration wherever they run, so most of these are worth no finding. */
@@ -67,12 +70,20 @@ function absentIn(workspace: AbsPath, { readSet, findings }: Verdict): string[] 
     .sort();
 }
 
+/** Refused before the command runs if this build cannot repeat it. */
+async function repeatBy({ stepHook }: RunContext): Promise<NonNullable<StepHook['repeat']>> {
+  const { repeat } = (await stepHook?.()) ?? {};
+  if (!repeat)
+    throw new AssayError('ASSAY_NOT_IN_BUILD', '--reproduce: this build of Assay has no wing for it');
+  return repeat;
+}
+
 /** Removes the state together with the outputs: one without the other would confuse the tool. */
-async function startClean(action: KeyedAction, context: RunContext): Promise<void> {
-  if (action.request.state.length === 0) return;
-  const { StateAroundRun } = await import('../snapshots/state/state-around-run.ts');
-  const state = await StateAroundRun.open(action, { ...context, withoutState: true });
-  await state.prepare();
+function startClean(request: RunRequest): void {
+  if (request.state.length === 0) return;
+  refuseSandboxedState(request);
+  cleanUpKilledRuns(request.workspace);
+  clearState(request.workspace, request.state);
 }
 
 /** If no second run is possible, the audit still reports the first one. */

@@ -4,11 +4,11 @@ import { wrapLine } from '../../core/cli/layout.ts';
 import { type EvidenceStatus, proofOf } from '../../core/evidence.ts';
 import { fixText } from '../../hermeticity/verdict/finding.ts';
 import { counted } from '../graph/view/words.ts';
-import { variationLines } from '../reproduce/report.ts';
 import { byRank, RANKS, type Rank } from '../trace/finding-rank.ts';
 import { findingJson, findingLine } from '../trace/finding-report.ts';
 import type { Audit } from './audit.ts';
 import type { FindingGroup, GroupedAudit } from './groups.ts';
+import { variationLines } from './variations.ts';
 
 export interface TextOptions {
   /** The width of the terminal; Infinity if the output is not one. */

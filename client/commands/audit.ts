@@ -19,6 +19,7 @@ import { counted } from '../graph/view/words.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
+import type { OpenStepHook } from '../run/step-hook.ts';
 import { ownLine } from '../terminal/own-line.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS } from './action-flags.ts';
@@ -61,7 +62,7 @@ const own = {
 
 const FINDINGS = 3;
 
-export const auditCommand: CommandModule = {
+export const auditCommand = (stepHook: OpenStepHook): CommandModule => ({
   failureCode: 125,
   help: {
     usage:
@@ -99,7 +100,7 @@ export const auditCommand: CommandModule = {
     ],
   },
   async main(args) {
-    if (wantsAll(args)) return auditAllSteps(args);
+    if (wantsAll(args)) return auditAllSteps(args, stepHook);
     const { flags: parsed, request, caller, named } = await parseOneAction('audit', args, own);
     if (parsed.given('fix') && !named) throw usage('--fix writes into assay.json: name a STEP');
     const json = parsed.given('json');
@@ -119,7 +120,7 @@ export const auditCommand: CommandModule = {
     });
     try {
       const output = forMachine ? stderr : stdout;
-      const context = { cache, caller, stdout: output, stderr, report, now: Date.now };
+      const context = { cache, caller, stdout: output, stderr, report, stepHook, now: Date.now };
       const seen = await audit(request, context, { reproduce: parsed.given('reproduce') });
       const found = grouped(named ? await ofStep(seen, named) : seen, request, named?.step.folder ?? ROOT);
       const sarifText = () => `${JSON.stringify(auditSarif(found, request), undefined, 2)}\n`;
@@ -138,7 +139,7 @@ export const auditCommand: CommandModule = {
       await cache.close();
     }
   },
-};
+});
 
 function textOptions(flags: ParsedFlags, output: SyncStream, named: NamedStep | undefined): TextOptions {
   const canFix = named !== undefined && !flags.given('fix');
@@ -179,7 +180,7 @@ function fixedText({ added, file, left, refused }: Fixed, screen: SyncStream): s
 }
 
 /** Output of commands goes to standard error. Loads the configuration and the graph only here. */
-async function auditAllSteps(args: readonly string[]): Promise<number> {
+async function auditAllSteps(args: readonly string[], stepHook: OpenStepHook): Promise<number> {
   const flags = parseFlags(args, own);
   const [stray] = flags.positionals;
   if (stray !== undefined) throw usage(`--all audits every step: leave out ${JSON.stringify(stray)}`);
@@ -194,7 +195,7 @@ async function auditAllSteps(args: readonly string[]): Promise<number> {
   const cache = openCache({ storeFolder: store, workspace: workspace.root, now: Date.now, report });
   try {
     const options = { ...workspace, reproduce: flags.given('reproduce'), fix: flags.given('fix') };
-    const context = { cache, caller, stdout: stderr, stderr, report, now: Date.now };
+    const context = { cache, caller, stdout: stderr, stderr, report, stepHook, now: Date.now };
     const audited = await auditAll(options, context);
     new SyncStream(1).write(flags.given('json') ? `${allJson(audited)}\n` : allText(audited));
     return allHermetic(audited) ? 0 : FINDINGS;

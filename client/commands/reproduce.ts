@@ -6,6 +6,7 @@ import { reproductionJson, reproductionText } from '../reproduce/report.ts';
 import { reproduceRequest } from '../reproduce/reproduce.ts';
 import { openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
+import type { OpenStepHook } from '../run/step-hook.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS } from './action-flags.ts';
 import { parseOneAction } from './one-action.ts';
@@ -13,7 +14,7 @@ import { STORE_FLAGS } from './store-flags.ts';
 
 const FINDINGS = 3;
 
-export const reproduceCommand: CommandModule = {
+export const reproduceCommand = (stepHook: OpenStepHook): CommandModule => ({
   failureCode: 125,
   help: {
     usage: 'assay reproduce [FLAGS] STEP\n       assay reproduce [FLAGS] -- COMMAND [ARGUMENTS]',
@@ -51,7 +52,7 @@ export const reproduceCommand: CommandModule = {
     const folder = storeFolder(parsed.text('store'), process.env);
     const cache = openCache({ storeFolder: folder, workspace: request.workspace, now: Date.now, report });
     try {
-      const context = { cache, caller, stdout, stderr, report, now: Date.now };
+      const context = { cache, caller, stdout, stderr, report, stepHook, now: Date.now };
       const found = await reproduceRequest(request, context);
       stdout.write(json ? `${reproductionJson(found)}\n` : reproductionText(found));
       return found.findings.length === 0 && found.gaps.length === 0 ? 0 : FINDINGS;
@@ -59,4 +60,4 @@ export const reproduceCommand: CommandModule = {
       await cache.close();
     }
   },
-};
+});

@@ -6,6 +6,7 @@ import { storeFolder } from '../local-store/store-folder.ts';
 import { remoteToken } from '../remote/token.ts';
 import { ActionReport } from '../report/action-report.ts';
 import { Reporter } from '../run/reporter.ts';
+import type { OpenStepHook } from '../run/step-hook.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS, parseAction, RUN_FLAGS } from './action-flags.ts';
 import { GRAPH_FLAGS } from './graph-flags.ts';
@@ -33,7 +34,7 @@ const flags = {
 
 const STEP_FLAGS = { ...GRAPH_FLAGS, store: flags.store, remote: flags.remote, json: flags.json };
 
-export const runCommand: CommandModule = {
+export const runCommand = (stepHook: OpenStepHook): CommandModule => ({
   failureCode: 125,
   help: {
     usage: 'assay run [FLAGS] STEP …\n       assay run [FLAGS] -- COMMAND [ARGUMENTS]',
@@ -86,7 +87,7 @@ export const runCommand: CommandModule = {
     if (!declaresAction(args)) {
       refuseMisplaced(args, flags, STEP_FLAGS, 'goes with `-- COMMAND`; a step declares it in assay.json');
       const { runSteps } = await import('../graph/command.ts');
-      return runSteps(args, STEP_FLAGS, sampleFrom);
+      return runSteps(args, STEP_FLAGS, sampleFrom, stepHook);
     }
     refuseMisplaced(args, GRAPH_FLAGS, flags, 'goes with the steps of an assay.json, not with `-- COMMAND`');
     const { runUnlessUpToDate } = await import('../up-to-date/run-unless-up-to-date.ts');
@@ -103,6 +104,7 @@ export const runCommand: CommandModule = {
       token: remoteToken(),
       force: parsed.given('force'),
       sample,
+      stepHook,
       caller,
       stdout: new SyncStream(1),
       stderr,
@@ -115,7 +117,7 @@ export const runCommand: CommandModule = {
     reporter.summary(summary);
     return summary.exitCode;
   },
-};
+});
 
 /** Loaded late: few runs check their hits. */
 async function sampleFrom(flags: ParsedFlags): Promise<HitSample | undefined> {

@@ -12,6 +12,7 @@ import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { type Cache, openCache } from '../run/caches.ts';
 import { Reporter } from '../run/reporter.ts';
+import { openSnapshotStore } from '../snapshots/open.ts';
 import type { SnapshotStore } from '../snapshots/snapshot-store.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
@@ -54,15 +55,9 @@ export async function withSnapshots<T>(
     report,
   });
   try {
-    return await work({
-      root,
-      cache,
-      snapshots: await cache.openSnapshotStore({
-        namespace: namespaceOf(paths),
-        fits: (held) => held.join('\0') === paths.join('\0'),
-        time: OLD_TIME,
-      }),
-    });
+    const fits = (held: readonly RelPath[]) => held.join('\0') === paths.join('\0');
+    const settings = { namespace: namespaceOf(paths), fits, time: OLD_TIME };
+    return await work({ root, cache, snapshots: await openSnapshotStore(settings, cache) });
   } finally {
     await cache.close();
   }

@@ -8,31 +8,33 @@ import type { Step } from '../config/step.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
+import type { OpenStepHook } from '../run/step-hook.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { type Graph, graphOf } from './graph.ts';
 import { type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
 import { select } from './selection.ts';
-import { cacheOptionsOf, openSession } from './session.ts';
+import { cacheOptionsOf, openSession, type RunHooks } from './session.ts';
 import type { WatchedPaths } from './watched-paths.ts';
 
-/** `sampleFrom`: the hits to check, from the flags. */
+/** `sampleFrom`: the hits to check, from the flags. `stepHook`: what wings do around commands. */
 export async function runSteps(
   args: readonly string[],
   table: FlagTable,
   sampleFrom: (flags: ParsedFlags) => Promise<HitSample | undefined>,
+  stepHook: OpenStepHook,
 ): Promise<number> {
   const flags = parseFlags(args, table);
   const sample = await sampleFrom(flags);
   if (flags.given('watch')) {
     const other = ['dry-run', 'graph'].find((flag) => flags.given(flag));
     if (other) throw usage(`--watch and --${other} can’t be combined: --${other} runs no step`);
-    return watch(flags);
+    return watch(flags, stepHook);
   }
   const { workspace, graph } = await selectGraph(flags);
   if (flags.given('graph')) return print(flags, workspace, graph);
   return flags.given('dry-run')
     ? printForecast(flags, workspace, graph)
-    : run(flags, workspace, graph, sample);
+    : run(flags, workspace, graph, { sample, stepHook });
 }
 
 interface SelectedGraph {
@@ -93,10 +95,10 @@ async function run(
   flags: ParsedFlags,
   workspace: OpenedWorkspace,
   graph: Graph,
-  sample: HitSample | undefined,
+  hooks: RunHooks,
 ): Promise<number> {
   const interruption = new Interruption();
-  const session = openSession(flags, workspace, sample);
+  const session = openSession(flags, workspace, hooks);
   try {
     const { exitCode } = await session.run(graph, () => interruption.exitCode);
     return exitCode;
@@ -107,14 +109,14 @@ async function run(
 }
 
 /** Each round reads the workspace again, because a change may be one of its configuration. */
-async function watch(flags: ParsedFlags): Promise<number> {
+async function watch(flags: ParsedFlags, stepHook: OpenStepHook): Promise<number> {
   const { ChangeWatcher } = await import('./watch.ts');
   const interruption = new Interruption();
   let selected = await selectGraph(flags);
   const changes = new ChangeWatcher(selected.workspace.root);
   try {
     for (;;) {
-      const session = openSession(flags, selected.workspace);
+      const session = openSession(flags, selected.workspace, { stepHook });
       await session.run(selected.graph, () => interruption.exitCode).finally(() => session.close());
       const watched = await watchedPaths(flags, selected, session.context.strayWrites);
       const changed = await changes.next(interruption.requested, (path) => watched.has(path));

@@ -158,12 +158,13 @@ function runContext(
   reports: StepReports,
   slot: JobSlot,
 ): RunContext {
-  const { emit, cache, scratch, force, sample } = context;
+  const { emit, cache, scratch, force, sample, stepHook } = context;
   return {
     ...logStreamsOf(step, emit),
     cache: step.cache ? (force ? storeOnly(cache) : cache) : disabled(cache),
     caller,
     sample,
+    stepHook,
     withoutState: force,
     uploadsLater: true,
     scratch,

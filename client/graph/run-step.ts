@@ -6,6 +6,7 @@ import type { HitSample } from '../check-hits/hit-sample.ts';
 import type { Step } from '../config/step.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { replay, type StreamName } from '../run/log.ts';
+import type { OpenStepHook } from '../run/step-hook.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
 import type { StateRecorder } from '../up-to-date/state-recorder.ts';
 import type { ScheduleSlot } from './schedule.ts';
@@ -23,6 +24,7 @@ export interface StepContext {
   readonly force: boolean;
   /** The hits to check (--check-hits). */
   readonly sample?: HitSample | undefined;
+  readonly stepHook?: OpenStepHook | undefined;
   now(): number;
   /** Always the same runner. */
   stepRunner(): Promise<StepRunner>;

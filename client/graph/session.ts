@@ -2,7 +2,6 @@
 import { expectLongRun } from '../../core/bun.ts';
 import { type ParsedFlags, parseNumber } from '../../core/cli/command.ts';
 import type { Variables } from '../action/environment.ts';
-import type { HitSample } from '../check-hits/hit-sample.ts';
 import { appendRun, graphRunsFile } from '../history/graph-runs.ts';
 import { GRAPH } from '../limits.ts';
 import { maySend } from '../local-store/outbox.ts';
@@ -34,8 +33,14 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** `sample`: the hits to check. */
-export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace, sample?: HitSample): Session {
+/** The hits to check, and what wings do around commands. A forecast needs neither. */
+export type RunHooks = Pick<StepContext, 'sample' | 'stepHook'>;
+
+export function openSession(
+  flags: ParsedFlags,
+  workspace: OpenedWorkspace,
+  { sample, stepHook }: RunHooks = {},
+): Session {
   const caller = { ...process.env }; // each access to process.env is a system call
   const jobs = jobsFrom(flags.text('jobs'));
   const view = openView(flags, caller);
@@ -63,6 +68,7 @@ export function openSession(flags: ParsedFlags, workspace: OpenedWorkspace, samp
     strayWrites: new Set(),
     force: flags.given('force'),
     sample,
+    stepHook,
     now: Date.now,
     stepRunner() {
       runner ??= loadStepRunner(cacheOptions);

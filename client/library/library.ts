@@ -1,7 +1,5 @@
-// Assay as a library. The command line uses the same functions.
-//
-//   import { run } from 'assay';
-//   const { outcome, exitCode } = await run({ command: ['make'], inputs: ['src/**'], outputs: ['dist'] });
+// Assay as a library: its functions and their options. The command line uses the same functions.
+// bin/library.ts exports them to programs, with what the wings of the build do around commands.
 import './node-version.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { openDiskStore } from '../../store/open.ts';
@@ -12,6 +10,7 @@ import { storeFolder } from '../local-store/store-folder.ts';
 import { openCache } from '../run/caches.ts';
 import { keyOf as keyOfRequest } from '../run/key.ts';
 import type { RunSummary } from '../run/run.ts';
+import type { OpenStepHook } from '../run/step-hook.ts';
 import type { RunEvent } from '../terminal/events.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
 import { runUnlessUpToDate } from '../up-to-date/run-unless-up-to-date.ts';
@@ -45,7 +44,18 @@ export interface LibraryOptions {
 }
 
 /** Runs an action, or restores its stored result. Rejects with an AssayError if the action is refused. */
-export async function run(action: ActionDeclaration, options: LibraryOptions = {}): Promise<RunSummary> {
+export type Run = (action: ActionDeclaration, options?: LibraryOptions) => Promise<RunSummary>;
+
+/** `stepHook`: what the wings of the build do around commands. */
+export function runWith(stepHook: OpenStepHook): Run {
+  return (action, options = {}) => runAction(action, options, stepHook);
+}
+
+async function runAction(
+  action: ActionDeclaration,
+  options: LibraryOptions,
+  stepHook: OpenStepHook,
+): Promise<RunSummary> {
   checkAction(action);
   checkOptions(options);
   const { signal } = options;
@@ -56,6 +66,7 @@ export async function run(action: ActionDeclaration, options: LibraryOptions = {
   const summary = await runUnlessUpToDate(requestFor(action), {
     ...options,
     throwIfCancelled,
+    stepHook,
     storeFolder: storeOf(options),
     caller: options.environment ?? process.env,
     stdout: options.stdout ?? DEAF,

@@ -2,14 +2,15 @@
 // on. It looks up nothing but the state of earlier runs, publishes nothing, and leaves the workspace
 // unchanged.
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
-import { type Reproduction, reproduce } from '../../hermeticity/reproduce/reproduce.ts';
+import { reproduce } from '../../hermeticity/reproduce/reproduce.ts';
+import type { Reproduction } from '../../hermeticity/reproduction.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
-import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { RunRequest } from '../action/request.ts';
 import { onSignal } from '../process/launch.ts';
 import { withScratchFolders } from '../process/scratch-folders.ts';
 import type { RunContext } from '../run/context.ts';
 import { type KeyedAction, keyOf } from '../run/key.ts';
+import type { TracedRun } from '../run/step-hook.ts';
 import { repeatable } from './repeatable.ts';
 
 /** Other values of the fixed variables: a time zone off by half an hour, and the plainest locale. */
@@ -22,8 +23,7 @@ export async function reproduceRequest(request: RunRequest, context: RunContext)
 }
 
 export interface Before {
-  /** The traced run: its end and its accesses. */
-  readonly seen?: { readonly report: TraceReport; readonly exitCode: number; readonly tookMs: number };
+  readonly seen?: TracedRun;
   readonly fixedVariables?: Readonly<Record<string, string>>;
 }
 
@@ -75,11 +75,10 @@ async function withEarlierState<T>(
   work: (folder: string | undefined) => Promise<T>,
 ): Promise<T> {
   if (action.request.state.length === 0) return work(undefined);
-  const { StateStore } = await import('../snapshots/state/state-store.ts');
+  const { restoreState } = (await context.stepHook?.()) ?? {};
   const folder = temporaryFolder('state');
   try {
-    const snapshots = await StateStore.open(action, context);
-    return await work((await snapshots?.restoreNearest(folder)) && folder);
+    return await work((await restoreState?.(action, context, folder)) ? folder : undefined);
   } finally {
     removeTemporaryFolder(folder);
   }

@@ -20,8 +20,6 @@ import { isCiJob, isNewRemote, Outbox } from '../local-store/outbox.ts';
 import { InPlaceChecks } from '../outputs/in-place.ts';
 import type { SystemFileMemo } from '../path-sets/system-file-memo.ts';
 import type { Remote } from '../remote/remote.ts';
-import type { SnapshotSettings } from '../snapshots/open.ts';
-import type { SnapshotStore } from '../snapshots/snapshot-store.ts';
 import type { Report } from '../terminal/events.ts';
 import { ToolMemo } from '../tools/tool-memo.ts';
 import type { IdentifiedAction } from './key.ts';
@@ -68,13 +66,23 @@ export interface Cache {
   openRemote(): Promise<Remote | undefined>;
   /** The remote, if something has opened it. */
   openedRemote(): Promise<Remote | undefined>;
-  /** Undefined if the store is unusable. */
-  openSnapshotStore(needs: SnapshotSettings): Promise<SnapshotStore | undefined>;
+  /** Opens what a wing keeps in the store and at the remote. It closes with the cache. Undefined if the store is unusable. */
+  openBeside<T extends Closable>(open: (place: CachePlace) => Promise<T>): Promise<T | undefined>;
   /** The same object for each call; undefined without a remote or a store. */
   openUploads(): Promise<Uploads | undefined>;
   /** Waits a bounded time for the uploads of this run and of earlier ones. */
   finishUploads(began: number, options: FinishOptions): Promise<UploadSummary>;
   close(): Promise<void>;
+}
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+/** The store that a cache has opened, and what it was opened with. */
+export interface CachePlace extends Pick<CacheOptions, 'remoteUrl' | 'token' | 'now' | 'report'> {
+  readonly store: Store;
+  readonly digests: FileDigests;
 }
 
 export interface UploadSummary {
@@ -97,7 +105,7 @@ export function openCache(options: CacheOptions): Cache {
   let store: Promise<Store | undefined> | undefined;
   let remote: Promise<Remote | undefined> | undefined;
   let uploads: Promise<Uploads | undefined> | undefined;
-  const snapshotStores: SnapshotStore[] = [];
+  const beside: Closable[] = [];
   const madeHere = new MadeHere(options.storeFolder);
   const hits = new Set<string>();
   const openStore = () => {
@@ -132,13 +140,12 @@ export function openCache(options: CacheOptions): Cache {
       if (ran.outcome === 'miss') history.append(request, noted);
       else history.buffer(request, noted);
     },
-    async openSnapshotStore(needs) {
+    async openBeside(open) {
       const opened = await openStore();
       if (!opened) return undefined;
-      const { openSnapshotStore } = await import('../snapshots/open.ts');
-      const snapshots = await openSnapshotStore(needs, options, opened, digests);
-      snapshotStores.push(snapshots);
-      return snapshots;
+      const kept = await open({ ...options, store: opened, digests });
+      beside.push(kept);
+      return kept;
     },
     async finishUploads(began, waiting) {
       const { remoteUrl, storeFolder, token, now, report } = options;
@@ -171,7 +178,7 @@ export function openCache(options: CacheOptions): Cache {
       history.flush();
       index.save();
       await (await uploads)?.close();
-      for (const snapshots of snapshotStores) await snapshots.close();
+      for (const kept of beside) await kept.close();
       await (await remote)?.close();
       await (await store)?.close();
     },

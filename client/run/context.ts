@@ -9,6 +9,7 @@ import type { Writable } from '../terminal/sync-stream.ts';
 import type { Cache } from './caches.ts';
 import type { Hit } from './hit.ts';
 import type { KeyedAction } from './key.ts';
+import type { OpenStepHook } from './step-hook.ts';
 
 export interface RunContext {
   readonly cache: Cache;
@@ -18,6 +19,8 @@ export interface RunContext {
   readonly report: Report;
   /** The hits to check (--check-hits). */
   readonly sample?: Pick<HitSample, 'includes'> | undefined;
+  /** What wings do around the commands of steps; by default nothing. */
+  readonly stepHook?: OpenStepHook | undefined;
   /** The command starts without the state of earlier runs. */
   readonly withoutState?: boolean;
   /** The run does not wait for its uploads; the caller that opened the cache does at the end. */

@@ -15,8 +15,6 @@ import type { Checked } from '../check-hits/check-hit.ts';
 import { keepDifferences, reportedDifferences } from '../history/differences.ts';
 import type { Outcome, SeenIn } from '../history/history.ts';
 import { withOutputLocks } from '../outputs/output-lock.ts';
-import type { Checkpoints } from '../snapshots/checkpoint/checkpoints.ts';
-import type { StateAroundRun } from '../snapshots/state/state-around-run.ts';
 import type { RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
@@ -30,6 +28,7 @@ import { keepFailedLog, publish } from './publish.ts';
 import type { HitReceipt } from './receipt.ts';
 import { isInPlace, restore } from './restore-hit.ts';
 import { seal } from './seal.ts';
+import type { AroundCommand } from './step-hook.ts';
 
 /** The exit code for a successful command that --hermetic=strict refuses. */
 export const NOT_HERMETIC = 3;
@@ -169,10 +168,10 @@ async function makeResult(
 async function check(hit: Hit, action: KeyedAction, context: RunContext): Promise<RunEnd> {
   const { checkHit } = await import('../check-hits/check-hit.ts');
   return checkHit(hit, action, { ...context, withoutState: true }, async (own) => {
-    const state = await openState(action, own);
-    const { execution, checkpoints } = await executeAction(action, own, state);
+    const around = await surround(action, own);
+    const execution = await around.execute();
     // A later check must not start from a checkpoint of this one.
-    await checkpoints?.finish(true);
+    await around.finish(true, undefined);
     return execution;
   });
 }
@@ -211,8 +210,8 @@ export function finishHit(
 
 async function runCommand(action: KeyedAction, context: RunContext, reasons: MissReasons): Promise<RunEnd> {
   const { reason, cause, against, seen, differences } = await explain(action, context, reasons);
-  const state = await openState(action, context);
-  const { execution, checkpoints } = await executeAction(action, context, state);
+  const around = await surround(action, context);
+  const execution = await around.execute();
   // After a failure no further command begins, so a step that may fail keeps its slot until that is known.
   const isDone = execution.exitCode === 0 && action.request.hermetic !== 'strict';
   if (isDone) await handOverSlot(context);
@@ -223,8 +222,7 @@ async function runCommand(action: KeyedAction, context: RunContext, reasons: Mis
   if (!isDone && ended.exitCode === 0) context.releaseJobSlot?.();
   const { published, diverged, sent, address } = await publish(action, sealed, context);
   if (sealed.publishable && address) context.onMade?.(ownHit(action, sealed, execution, address, context));
-  await checkpoints?.finish(published);
-  if (context.ownership?.publishRefusal() === undefined) await state?.save(execution);
+  await around.finish(published, context.ownership?.publishRefusal() === undefined ? execution : undefined);
   const { notKept } = reasons;
   const noted = { notKept, exitCode: ended.exitCode || undefined, commandMs };
   const store = against === undefined ? await context.cache.openStore() : undefined;
@@ -258,22 +256,13 @@ async function handOverSlot({ releaseJobSlot }: RunContext): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-async function openState(action: KeyedAction, context: RunContext): Promise<StateAroundRun | undefined> {
-  if (action.request.state.length === 0) return undefined;
-  const { StateAroundRun } = await import('../snapshots/state/state-around-run.ts');
-  return StateAroundRun.open(action, context);
-}
-
-async function executeAction(
-  action: KeyedAction,
-  context: RunContext,
-  state: StateAroundRun | undefined,
-): Promise<{ execution: Execution; checkpoints?: Checkpoints }> {
-  const { checkpoint } = action.request;
-  const preparation = state ? { restoreState: () => state.prepare() } : {};
-  if (!checkpoint) return { execution: await execute(action, context, preparation) };
-  const { executeWithCheckpoints } = await import('../snapshots/checkpoint/execute.ts');
-  return executeWithCheckpoints(action, checkpoint, context, preparation);
+/** Loaded late: few steps declare state or checkpoints. */
+async function surround(action: KeyedAction, context: RunContext): Promise<AroundCommand> {
+  const { state, checkpoint } = action.request;
+  if (state.length === 0 && !checkpoint)
+    return { execute: () => execute(action, context), async finish() {} };
+  const { openAround } = await import('./step-hook.ts');
+  return openAround(action, context);
 }
 
 /**

@@ -1,11 +1,9 @@
 // Opens the snapshot store of one kind: a namespace of the local store, and the same below the remote's.
 import type { Namespace } from '../../core/namespace.ts';
-import type { Store } from '../../store/store.ts';
-import type { FileDigests } from '../files/file-digest.ts';
 import { RemoteLabels } from '../remote/labels.ts';
 import { openRemote } from '../remote/open.ts';
 import { remoteBelow } from '../remote/url.ts';
-import type { CacheOptions } from '../run/caches.ts';
+import type { Cache } from '../run/caches.ts';
 import { type Fits, type SnapshotRemote, SnapshotStore } from './snapshot-store.ts';
 
 export interface SnapshotSettings {
@@ -16,16 +14,17 @@ export interface SnapshotSettings {
   readonly time?: Date;
 }
 
-export async function openSnapshotStore(
+/** Undefined if the local store is unusable. It closes with the cache. */
+export function openSnapshotStore(
   { namespace, fits, time }: SnapshotSettings,
-  { remoteUrl, token, now, report }: CacheOptions,
-  store: Store,
-  digests: FileDigests,
-): Promise<SnapshotStore> {
-  let remote: SnapshotRemote | undefined;
-  if (remoteUrl) {
-    const options = { url: remoteBelow(remoteUrl, namespace), token, now };
-    remote = { remote: await openRemote(options), labels: new RemoteLabels(options) };
-  }
-  return new SnapshotStore({ namespace, fits, time, store, elsewhere: remote, digests, report });
+  cache: Pick<Cache, 'openBeside'>,
+): Promise<SnapshotStore | undefined> {
+  return cache.openBeside(async ({ remoteUrl, token, now, report, store, digests }) => {
+    let remote: SnapshotRemote | undefined;
+    if (remoteUrl) {
+      const options = { url: remoteBelow(remoteUrl, namespace), token, now };
+      remote = { remote: await openRemote(options), labels: new RemoteLabels(options) };
+    }
+    return new SnapshotStore({ namespace, fits, time, store, elsewhere: remote, digests, report });
+  });
 }

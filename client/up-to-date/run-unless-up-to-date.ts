@@ -18,7 +18,10 @@ import { stepStateOf } from './step-state.ts';
 import { variablesDigest } from './variables-digest.ts';
 
 export interface RunOptions
-  extends Pick<RunContext, 'caller' | 'stdout' | 'stderr' | 'report' | 'signal' | 'throwIfCancelled'> {
+  extends Pick<
+    RunContext,
+    'caller' | 'stdout' | 'stderr' | 'report' | 'signal' | 'throwIfCancelled' | 'stepHook'
+  > {
   readonly storeFolder: string;
   readonly remote?: string | undefined;
   readonly token?: string | undefined;

@@ -1,7 +1,12 @@
 // A wing: a part of Assay that the trunk does not need, in a folder of wings/.
 // Its index.ts exports one such record, `wing`, and imports its own modules only when they are needed.
-import type { CommandTable } from './command.ts';
+import type { CommandEntry, CommandModule } from './command.ts';
 
-export interface Wing {
-  readonly commands: CommandTable;
+/** `Ports`: what the commands get of all wings of the build. */
+export interface Wing<Ports = unknown> {
+  readonly commands: Readonly<Record<string, CommandOfWing<Ports>>>;
+}
+
+interface CommandOfWing<Ports> extends Pick<CommandEntry, 'summary' | 'isServers'> {
+  load(ports: Ports): Promise<CommandModule>;
 }

@@ -1,31 +1,15 @@
 // Checks whether an action gives the same result in another place and at another time. Runs it again from
 // clean copies with every external fact fixed or varied, and reports what the result depends on.
 import { REPRODUCE } from '../limits.ts';
+import type { Reproduction, VariationReport } from '../reproduction.ts';
 import { absPath, isAtOrBelow, readable } from '../system/absolute-path.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../system/temporary-folder.ts';
-import type { Finding } from '../verdict/finding.ts';
 import { type Cause, causeFindings, stateFinding } from './causes.ts';
 import { describeDifference, keyOf, subjectsThatDiffer } from './comparison.ts';
 import { capabilitiesOf, helperPath } from './helper.ts';
 import { CauseSearch } from './search.ts';
 import { type Outcome, type RepeatableAction, type TrialSetup, Trials } from './trial.ts';
 import { ALL_VARIATIONS, IN_NAMESPACES, VARIATIONS, type Variation } from './variation.ts';
-
-export interface VariationReport {
-  readonly name: string;
-  readonly what: string;
-  /** `not tried`: not possible on this machine; `reason` says why. */
-  readonly outcome: 'same' | 'differs' | 'not tried';
-  readonly reason?: string;
-}
-
-export interface Reproduction {
-  readonly findings: readonly Finding[];
-  readonly variations: readonly VariationReport[];
-  readonly runs: number;
-  /** Why the variations prove nothing, if so. */
-  readonly gaps: readonly string[];
-}
 
 export interface ReproduceRequest {
   readonly action: RepeatableAction;

@@ -48,7 +48,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'disk',
     'open.ts',
   ],
-  hermeticity: ['limits.ts  system', 'trace  sandbox  reproduce', 'lenses', 'verdict'],
+  hermeticity: ['limits.ts  system', 'trace  sandbox  reproduce', 'lenses', 'verdict', 'reproduction.ts'],
   server: [
     'dashboard/setup',
     'limits.ts  log.ts  lifecycle.ts  context.ts  regular-file.ts',
@@ -83,15 +83,16 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'run',
     'maintenance  maintenance/verify  snapshots',
     'snapshots/checkpoint  snapshots/state  up-to-date',
-    'reproduce  graph/view  graph/page  report',
+    'graph/view  graph/page  report',
     'check-hits',
     'graph',
     'audit  library',
+    'reproduce',
     'config/init',
     'commands',
     'commands/report',
   ],
-  bin: ['wings.ts', 'assay.ts'],
+  bin: ['wings.ts', 'step-hook.ts', 'assay.ts  library.ts'],
 };
 
 /**
@@ -100,10 +101,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
  */
 const LATE_AGAINST_ORDER: readonly string[] = [
   'client/remote/open.ts -> client/remote/grpc',
-  'client/run/caches.ts -> client/snapshots',
   'client/run/run.ts -> client/check-hits',
-  'client/run/run.ts -> client/snapshots/checkpoint',
-  'client/run/run.ts -> client/snapshots/state',
 ];
 
 /** All that the core may take from Node: it does no I/O, starts nothing and reads no clock. */

@@ -18,6 +18,7 @@ import { refuseLinkedParents } from '../../outputs/outputs.ts';
 import { cleanUpKilledRuns } from '../../outputs/run-records.ts';
 import type { RunContext } from '../../run/context.ts';
 import type { KeyedAction } from '../../run/key.ts';
+import { openSnapshotStore } from '../open.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot.ts';
 import type { SnapshotStore } from '../snapshot-store.ts';
 import { NewestUpload } from './newest-upload.ts';
@@ -25,9 +26,9 @@ import { NewestUpload } from './newest-upload.ts';
 const NAMESPACE = parseNamespace('checkpoint');
 
 export class Checkpoints {
+  readonly plan: CheckpointPlan;
   readonly #workspace: string;
   readonly #key: string;
-  readonly #plan: CheckpointPlan;
   readonly #context: RunContext;
   readonly #store: SnapshotStore | undefined;
   /** The number of the newest checkpoint; 0 if there is none. */
@@ -54,7 +55,7 @@ export class Checkpoints {
   ) {
     this.#workspace = action.request.workspace;
     this.#key = action.key.hash;
-    this.#plan = plan;
+    this.plan = plan;
     this.#context = context;
     this.#store = snapshots;
     this.#openedAt = context.now();
@@ -67,7 +68,7 @@ export class Checkpoints {
   static async open(action: KeyedAction, plan: CheckpointPlan, context: RunContext): Promise<Checkpoints> {
     const folders = [...plan.folders].sort().join('\0');
     const fits = (paths: readonly RelPath[]) => paths.join('\0') === folders;
-    const snapshots = await context.cache.openSnapshotStore({ namespace: NAMESPACE, fits });
+    const snapshots = await openSnapshotStore({ namespace: NAMESPACE, fits }, context.cache);
     return new Checkpoints(action, plan, context, snapshots);
   }
 
@@ -83,7 +84,7 @@ export class Checkpoints {
   async #restoreNow(): Promise<number> {
     cleanUpKilledRuns(this.#workspace);
     const found = await this.#restoreNewest();
-    for (const folder of this.#plan.folders) {
+    for (const folder of this.plan.folders) {
       refuseLinkedParents(this.#workspace, folder);
       prepare(folder, toSystemPath(this.#workspace, folder), found === undefined);
     }
@@ -119,9 +120,9 @@ export class Checkpoints {
     if (!published) return this.#settleUploads();
     this.#uploads.stop();
     this.#store?.stopSharing();
-    const last = Array.from({ length: this.#plan.keep + 1 }, (_, at) => this.#number - at);
+    const last = Array.from({ length: this.plan.keep + 1 }, (_, at) => this.#number - at);
     for (const number of last) await this.#drop(number);
-    for (const folder of this.#plan.folders) removeQuietly(toSystemPath(this.#workspace, folder));
+    for (const folder of this.plan.folders) removeQuietly(toSystemPath(this.#workspace, folder));
   }
 
   /** Another machine may continue from the newest checkpoint, so its upload is awaited like any other. */
@@ -178,7 +179,7 @@ export class Checkpoints {
     this.#number = this.#sealedNumber = number;
     this.#sealed = content;
     if (snapshots.isShared) this.#uploads.offer(number, snapshot);
-    await this.#drop(this.#number - this.#plan.keep);
+    await this.#drop(this.#number - this.plan.keep);
   }
 
   async #drop(number: number): Promise<void> {
@@ -192,7 +193,7 @@ export class Checkpoints {
   #takeSnapshot(): Snapshot {
     const now = this.#context.now();
     const took = this.#earlierMs + (now - this.#startedAt);
-    return takeSnapshot(this.#workspace, this.#plan.folders, this.#context.cache.digests, now, took);
+    return takeSnapshot(this.#workspace, this.plan.folders, this.#context.cache.digests, now, took);
   }
 
   #label(number: number): string {

@@ -4,35 +4,21 @@
 // ASSAY_CHECKPOINT holds the number of the restored checkpoint (0: none), ASSAY_CHECKPOINT_DESK the folder
 // for requests. Neither is in the key: a result must not depend on them.
 import { join } from 'node:path';
-import { usage } from '../../../core/cli/command.ts';
-import type { CheckpointPlan } from '../../action/checkpoint-plan.ts';
 import type { RunContext } from '../../run/context.ts';
 import { type Execution, execute, type Preparation } from '../../run/execute.ts';
 import type { KeyedAction } from '../../run/key.ts';
-import { Checkpoints } from './checkpoints.ts';
+import type { Checkpoints } from './checkpoints.ts';
 import { RequestFolder } from './request-folder.ts';
-
-export interface Checkpointed {
-  readonly execution: Execution;
-  readonly checkpoints: Checkpoints;
-}
 
 export async function executeWithCheckpoints(
   action: KeyedAction,
-  plan: CheckpointPlan,
+  checkpoints: Checkpoints,
   context: RunContext,
   preparation: Preparation,
-): Promise<Checkpointed> {
-  if (action.request.sandbox)
-    throw usage('--sandbox cannot be used with checkpoints: the sandbox shows only declared inputs');
-  if (action.request.observed)
-    throw usage(
-      'checkpoints need declared inputs: with --inputs=observed a checkpoint may come from other inputs',
-    );
-  const checkpoints = await Checkpoints.open(action, plan, context);
+): Promise<Execution> {
   let number = 0;
   let requests: RequestFolder | undefined;
-  const timer = setInterval(() => void checkpoints.sealPeriodically(), plan.everyMs);
+  const timer = setInterval(() => void checkpoints.sealPeriodically(), checkpoints.plan.everyMs);
   try {
     const execution = await execute(action, context, {
       // A second attempt must not see unsealed files of the first.
@@ -50,10 +36,7 @@ export async function executeWithCheckpoints(
     // The time of earlier runs counts: a hit saves all of it.
     const { earlierMs } = checkpoints;
     const startedAt = execution.startedAt - earlierMs;
-    return {
-      execution: { ...execution, startedAt, commandMs: execution.commandMs + earlierMs },
-      checkpoints,
-    };
+    return { ...execution, startedAt, commandMs: execution.commandMs + earlierMs };
   } finally {
     clearInterval(timer);
     requests?.close();

@@ -12,6 +12,7 @@ import { fitOutput } from '../../outputs/encoded-outputs.ts';
 import { OLD_TIME, renewTimes } from '../../outputs/times.ts';
 import type { RunContext } from '../../run/context.ts';
 import type { KeyedAction } from '../../run/key.ts';
+import { openSnapshotStore } from '../open.ts';
 import { takeSnapshot } from '../snapshot.ts';
 import type { Restored, SnapshotStore } from '../snapshot-store.ts';
 import { type Ancestry, ancestryOf } from './ancestry.ts';
@@ -53,11 +54,9 @@ export class StateStore {
   static async open(action: KeyedAction, context: Context): Promise<StateStore | undefined> {
     const { workspace } = action.request;
     const known = pathsOf(action.request);
-    const snapshots = await context.cache.openSnapshotStore({
-      namespace: NAMESPACE,
-      fits: (paths) => paths.every((path) => known.includes(path)),
-      time: OLD_TIME,
-    });
+    const fits = (paths: readonly RelPath[]) => paths.every((path) => known.includes(path));
+    const settings = { namespace: NAMESPACE, fits, time: OLD_TIME };
+    const snapshots = await openSnapshotStore(settings, context.cache);
     return snapshots && new StateStore(action, context, snapshots, await ancestryOf(workspace));
   }
 

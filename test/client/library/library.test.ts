@@ -1,8 +1,8 @@
 // The library accepts what its types say, and refuses anything else with a message.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { keyOf, run } from '../../../bin/library.ts';
 import { checkAction } from '../../../client/library/arguments.ts';
 import type { ActionDeclaration, LibraryOptions } from '../../../client/library/library.ts';
-import { keyOf, run } from '../../../client/library/library.ts';
 import { isNewEnough, refuseOldNode } from '../../../client/library/node-version.ts';
 import { Workshop } from '../../rig/assay.ts';
 

@@ -3,7 +3,7 @@
 import { chmodSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { run } from '../../../client/library/library.ts';
+import { run } from '../../../bin/library.ts';
 import { baseEnvironment, type RunOptions, Workshop } from '../../rig/assay.ts';
 import { eventsOf, type GraphRan } from '../../rig/graph.ts';
 import { ServerProcess } from '../../rig/server.ts';

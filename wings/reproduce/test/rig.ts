@@ -3,8 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { relPathFromUser } from '../../../core/path.ts';
-import { type Reproduction, reproduce } from '../../../hermeticity/reproduce/reproduce.ts';
-import { Folder, PROJECT } from '../rig.ts';
+import { reproduce } from '../../../hermeticity/reproduce/reproduce.ts';
+import type { Reproduction } from '../../../hermeticity/reproduction.ts';
+import { Folder, PROJECT } from '../../../test/hermeticity/rig.ts';
 import type { ReproduceCase } from './corpus.ts';
 
 const SOURCES = join(PROJECT, 'hermeticity/reproduce/native');

@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Workshop } from '../../../rig/assay.ts';
+import { Workshop } from '../../../test/rig/assay.ts';
 
 const HONEST = ['mkdir -p cache', 'cp src out', 'date +%N > cache/at'];
 /** A compiler whose first source stays in all later outputs. */

@@ -9,11 +9,11 @@ import { ActionResult, type Directory, Tree } from '../../../core/proto/generate
 import { emptyResult } from '../../../core/result.ts';
 import { encodeTree } from '../../../core/tree.ts';
 import { openDiskStore } from '../../../store/open.ts';
-import { RUNTIME_FORMS, type RunOptions, Workshop } from '../../rig/assay.ts';
-import { ReapiServer } from '../../rig/reapi-server.ts';
-import { rot } from '../../rig/rot.ts';
-import { ServerProcess } from '../../rig/server.ts';
-import { describeTree } from '../../rig/tree.ts';
+import { RUNTIME_FORMS, type RunOptions, Workshop } from '../../../test/rig/assay.ts';
+import { ReapiServer } from '../../../test/rig/reapi-server.ts';
+import { rot } from '../../../test/rig/rot.ts';
+import { ServerProcess } from '../../../test/rig/server.ts';
+import { describeTree } from '../../../test/rig/tree.ts';
 
 let shop: Workshop;
 const closers: (() => Promise<void>)[] = [];

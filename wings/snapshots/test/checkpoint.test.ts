@@ -14,13 +14,13 @@ import {
   type Form,
   RUNTIME_FORMS,
   Workshop,
-} from '../../../rig/assay.ts';
-import { Random } from '../../../rig/random.ts';
-import { rot } from '../../../rig/rot.ts';
-import { ServerProcess } from '../../../rig/server.ts';
-import { soak } from '../../../rig/soak.ts';
+} from '../../../test/rig/assay.ts';
+import { Random } from '../../../test/rig/random.ts';
+import { rot } from '../../../test/rig/rot.ts';
+import { ServerProcess } from '../../../test/rig/server.ts';
+import { soak } from '../../../test/rig/soak.ts';
 
-const EXAMPLE = join(import.meta.dirname, '../../../../examples/checkpoint');
+const EXAMPLE = join(import.meta.dirname, '../../../examples/checkpoint');
 
 let shop: Workshop;
 const children: ChildProcess[] = [];

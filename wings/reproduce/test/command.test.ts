@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DEFAULT_FORM, FORMS, type Form, type Ran, Workshop } from '../../rig/assay.ts';
+import { DEFAULT_FORM, FORMS, type Form, type Ran, Workshop } from '../../../test/rig/assay.ts';
 
 let shop: Workshop;
 

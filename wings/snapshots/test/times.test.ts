@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Workshop } from '../../../rig/assay.ts';
+import { Workshop } from '../../../test/rig/assay.ts';
 
 const ACTION = ['--input', 'src', '--input', 'Makefile', '--output', 'app', '--state', 'obj'];
 const YEAR = 365 * 24 * 3600;

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { run as runAsLibrary } from '../../../../client/library/library.ts';
-import { digestOf, toWire } from '../../../../core/digest.ts';
-import { parseNamespace } from '../../../../core/namespace.ts';
-import { ActionResult } from '../../../../core/proto/generated/reapi.ts';
-import { emptyResult } from '../../../../core/result.ts';
-import { openDiskStore } from '../../../../store/open.ts';
+import { runWith } from '../../../client/library/library.ts';
+import { digestOf, toWire } from '../../../core/digest.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
+import { ActionResult } from '../../../core/proto/generated/reapi.ts';
+import { emptyResult } from '../../../core/result.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import {
   baseEnvironment,
   DEFAULT_FORM,
@@ -18,11 +18,12 @@ import {
   RUNTIME_FORMS,
   type RunOptions,
   Workshop,
-} from '../../../rig/assay.ts';
-import { Random } from '../../../rig/random.ts';
-import { rot } from '../../../rig/rot.ts';
-import { ServerProcess } from '../../../rig/server.ts';
-import { describeTree } from '../../../rig/tree.ts';
+} from '../../../test/rig/assay.ts';
+import { Random } from '../../../test/rig/random.ts';
+import { rot } from '../../../test/rig/rot.ts';
+import { ServerProcess } from '../../../test/rig/server.ts';
+import { describeTree } from '../../../test/rig/tree.ts';
+import { stepHook } from '../index.ts';
 
 /** Prints its earlier state, and saves what it has read. */
 const HONEST = [
@@ -396,7 +397,10 @@ test('an action of the library can have state', async () => {
       state: ['cache'],
     };
     const stdout = { write: (bytes: string | Uint8Array) => void said.push(Buffer.from(bytes).toString()) };
-    return runAsLibrary({ ...action, workspace: shop.workspace }, { store: shop.store, stdout });
+    return runWith(async () => stepHook)(
+      { ...action, workspace: shop.workspace },
+      { store: shop.store, stdout },
+    );
   };
   expect(await run('one')).toMatchObject({ published: true });
   expect(await run('two')).toMatchObject({ published: false, status: 'unproven' });
@@ -404,7 +408,7 @@ test('an action of the library can have state', async () => {
 });
 
 test('tsc finds the outputs that belong to its state, and all of them exist afterwards', async () => {
-  const tsc = join(import.meta.dirname, '../../../../node_modules/typescript/bin/tsc');
+  const tsc = join(import.meta.dirname, '../../../node_modules/typescript/bin/tsc');
   const options = {
     incremental: true,
     tsBuildInfoFile: 'info',

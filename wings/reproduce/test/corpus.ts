@@ -1,6 +1,6 @@
 // Small actions whose result depends on something outside the key, at least two for each kind, and some whose
 // result depends on their inputs only.
-import { NODE, python, sh } from '../verdict/corpus/case.ts';
+import { NODE, python, sh } from '../../../test/hermeticity/verdict/corpus/case.ts';
 
 export interface ReproduceCase {
   readonly name: string;

@@ -1,0 +1,9 @@
+// What the wings of this build do around the commands of steps, for the commands of the trunk and the library.
+// The list of wings is loaded by the first step that needs it, so a hit loads none.
+import type { StepHook } from '../client/run/step-hook.ts';
+
+export async function stepHook(): Promise<StepHook> {
+  const { STEP_HOOKS } = await import('./wings.ts');
+  const all: StepHook = {};
+  return Object.assign(all, ...STEP_HOOKS);
+}

@@ -1,10 +1,10 @@
-// The commands of docs/STATE.md do what the page says.
+// The commands of GUIDE.md do what the page says.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { baseEnvironment, FORMS, runProcess, Workshop } from '../rig/assay.ts';
+import { baseEnvironment, FORMS, runProcess, Workshop } from '../../../test/rig/assay.ts';
 
-const PAGE = readFileSync(join(import.meta.dirname, '../../docs/STATE.md'), 'utf8');
+const PAGE = readFileSync(join(import.meta.dirname, '../GUIDE.md'), 'utf8');
 
 let shop: Workshop;
 let home: string;

@@ -528,7 +528,7 @@ const catalogue = {
   },
   ASSAY_NO_VARIATION: {
     summary: 'This machine cannot run the command under other conditions to test whether it is reproducible.',
-    hint: 'Build the helper (hermeticity/reproduce/native/build.sh, needs a C compiler). In a container, allow ptrace.',
+    hint: 'Build its helper (`npm run build`, needs a C compiler). In a container, allow ptrace.',
     status: 500,
   },
   ASSAY_NO_NODE: {

@@ -48,7 +48,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'disk',
     'open.ts',
   ],
-  hermeticity: ['limits.ts  system', 'trace  sandbox  reproduce', 'lenses', 'verdict', 'reproduction.ts'],
+  hermeticity: ['limits.ts  system', 'trace  sandbox', 'lenses', 'verdict', 'reproduction.ts'],
   server: [
     'dashboard/setup',
     'limits.ts  log.ts  lifecycle.ts  context.ts  regular-file.ts',
@@ -87,7 +87,6 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'check-hits',
     'graph',
     'audit  library',
-    'reproduce',
     'config/init',
     'commands',
     'commands/report',

@@ -6,13 +6,12 @@ export const wing: Wing<StepHookPort> = {
   commands: {
     reproduce: {
       summary: 'run a command again under other conditions and report what its result depends on',
-      load: async ({ stepHook }) =>
-        (await import('../../client/commands/reproduce.ts')).reproduceCommand(stepHook),
+      load: async ({ stepHook }) => (await import('./command.ts')).reproduceCommand(stepHook),
     },
   },
 };
 
 export const stepHook: StepHook = {
   repeat: async (action, context, seen) =>
-    (await import('../../client/reproduce/reproduce.ts')).reproduceAction(action, context, { seen }),
+    (await import('./reproduce.ts')).reproduceAction(action, context, { seen }),
 };

@@ -1,6 +1,6 @@
 // Bisection finds all changes that matter alone, in fewer trials than changes if few of them matter.
 import { describe, expect, test } from 'vitest';
-import { bisect } from '../../../hermeticity/reproduce/bisect.ts';
+import { bisect } from '../experiment/bisect.ts';
 
 const CHANGES = Array.from({ length: 16 }, (_, index) => index);
 

@@ -1,7 +1,7 @@
 // How the difference of two results is described: where it is, with readable context.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { bufferDifference, differenceBetween } from '../../../hermeticity/reproduce/difference.ts';
 import { Folder } from '../../../test/hermeticity/rig.ts';
+import { bufferDifference, differenceBetween } from '../experiment/difference.ts';
 
 let folder: Folder;
 beforeEach(() => {

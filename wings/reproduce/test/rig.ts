@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { relPathFromUser } from '../../../core/path.ts';
-import { reproduce } from '../../../hermeticity/reproduce/reproduce.ts';
 import type { Reproduction } from '../../../hermeticity/reproduction.ts';
 import { Folder, PROJECT } from '../../../test/hermeticity/rig.ts';
+import { reproduce } from '../experiment/reproduce.ts';
 import type { ReproduceCase } from './corpus.ts';
 
-const SOURCES = join(PROJECT, 'hermeticity/reproduce/native');
+const SOURCES = join(PROJECT, 'wings/reproduce/native');
 const HELPER = join(PROJECT, 'dist/assay-vary');
 
 /**

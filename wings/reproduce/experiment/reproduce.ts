@@ -1,9 +1,10 @@
 // Checks whether an action gives the same result in another place and at another time. Runs it again from
 // clean copies with every external fact fixed or varied, and reports what the result depends on.
+
+import type { Reproduction, VariationReport } from '../../../hermeticity/reproduction.ts';
+import { absPath, isAtOrBelow, readable } from '../../../hermeticity/system/absolute-path.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../../hermeticity/system/temporary-folder.ts';
 import { REPRODUCE } from '../limits.ts';
-import type { Reproduction, VariationReport } from '../reproduction.ts';
-import { absPath, isAtOrBelow, readable } from '../system/absolute-path.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../system/temporary-folder.ts';
 import { type Cause, causeFindings, stateFinding } from './causes.ts';
 import { describeDifference, keyOf, subjectsThatDiffer } from './comparison.ts';
 import { capabilitiesOf, helperPath } from './helper.ts';

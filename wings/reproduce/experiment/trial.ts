@@ -1,9 +1,9 @@
 // One run of an action from a clean copy under given conditions, and what it changed.
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { isWithin, type RelPath, toSystemPath } from '../../core/path.ts';
-import { makeFolder } from '../system/make-folder.ts';
-import { removeTree } from '../system/remove-tree.ts';
+import { isWithin, type RelPath, toSystemPath } from '../../../core/path.ts';
+import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
+import { removeTree } from '../../../hermeticity/system/remove-tree.ts';
 import { type ClockSettings, type Mount, mountOption, optionsFor } from './conditions.ts';
 import { copyInto, makeCopy } from './copy.ts';
 import { runVaried } from './helper.ts';

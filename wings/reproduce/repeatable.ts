@@ -1,23 +1,23 @@
 // Prepares an action to run in copies of its workspace: what to copy, where its program is, and which
 // variables to vary.
 import { lstatSync } from 'node:fs';
-import { AssayError } from '../../core/errors.ts';
-import { childOf, isWithin, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
-import { REPRODUCE } from '../../hermeticity/limits.ts';
-import type { RepeatableAction } from '../../hermeticity/reproduce/trial.ts';
-import { type AbsPath, absPath, relativeIn } from '../../hermeticity/system/absolute-path.ts';
-import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
 import {
   actualEnvironment,
   looksSecret,
   type ScratchFolders,
   type Variables,
-} from '../action/environment.ts';
-import { programPlaces } from '../action/program-folders.ts';
-import { listFolder } from '../files/list-folder.ts';
-import type { KeyedAction } from '../run/key.ts';
-import { neededFolders } from '../trace/output-folders.ts';
-import { neverToolFolders, toolPaths } from '../trace/trace.ts';
+} from '../../client/action/environment.ts';
+import { programPlaces } from '../../client/action/program-folders.ts';
+import { listFolder } from '../../client/files/list-folder.ts';
+import type { KeyedAction } from '../../client/run/key.ts';
+import { neededFolders } from '../../client/trace/output-folders.ts';
+import { neverToolFolders, toolPaths } from '../../client/trace/trace.ts';
+import { AssayError } from '../../core/errors.ts';
+import { childOf, isWithin, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { type AbsPath, absPath, relativeIn } from '../../hermeticity/system/absolute-path.ts';
+import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
+import type { RepeatableAction } from './experiment/trial.ts';
+import { REPRODUCE } from './limits.ts';
 
 export interface Before {
   /** The accesses of a trace. */

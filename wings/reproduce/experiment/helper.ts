@@ -5,8 +5,9 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { AssayError, messageOf } from '../../core/errors.ts';
-import { HERMETICITY, REPRODUCE } from '../limits.ts';
+import { AssayError, messageOf } from '../../../core/errors.ts';
+import { HERMETICITY } from '../../../hermeticity/limits.ts';
+import { REPRODUCE } from '../limits.ts';
 
 const HELPER = 'assay-vary';
 const CANNOT_START = 125;
@@ -14,7 +15,7 @@ const CANNOT_START = 125;
 /** Beside the executable, or in the build folder, like the tracer. */
 export function helperPath(): string {
   const beside = join(dirname(process.execPath), HELPER);
-  const built = [`../../dist/${HELPER}`, `../${HELPER}`].map((path) =>
+  const built = [`../../../dist/${HELPER}`, `../${HELPER}`].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   );
   return [beside, ...built].find((path) => existsSync(path)) ?? beside;

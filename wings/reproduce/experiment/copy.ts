@@ -9,9 +9,9 @@ import {
   readlinkSync,
   symlinkSync,
 } from 'node:fs';
-import { parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
-import { makeFolder } from '../system/make-folder.ts';
-import { removeTree } from '../system/remove-tree.ts';
+import { parentOf, type RelPath, ROOT, toSystemPath } from '../../../core/path.ts';
+import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
+import { removeTree } from '../../../hermeticity/system/remove-tree.ts';
 
 /** How the same files may differ between two checkouts. */
 export interface CopyVariation {

@@ -1,5 +1,5 @@
 // What is varied between two runs, and what a difference means.
-import type { FindingKind } from '../verdict/finding.ts';
+import type { FindingKind } from '../../../hermeticity/verdict/finding.ts';
 
 export const VARIATIONS = {
   clock: {

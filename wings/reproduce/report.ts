@@ -1,7 +1,8 @@
 // The report of `assay reproduce` and `assay audit --reproduce`, as text and as JSON.
+
+import { variationLines } from '../../client/audit/variations.ts';
+import { findingJson, findingLine } from '../../client/trace/finding-report.ts';
 import type { Reproduction } from '../../hermeticity/reproduction.ts';
-import { variationLines } from '../audit/variations.ts';
-import { findingJson, findingLine } from '../trace/finding-report.ts';
 
 export function reproductionJson({ findings, variations, runs, gaps }: Reproduction): string {
   const reproducible = findings.length === 0 && gaps.length === 0;

@@ -1,16 +1,17 @@
 // Runs an action repeatedly from clean copies under varied conditions, and reports what its result depends
 // on. It looks up nothing but the state of earlier runs, publishes nothing, and leaves the workspace
 // unchanged.
+
+import type { RunRequest } from '../../client/action/request.ts';
+import { onSignal } from '../../client/process/launch.ts';
+import { withScratchFolders } from '../../client/process/scratch-folders.ts';
+import type { RunContext } from '../../client/run/context.ts';
+import { type KeyedAction, keyOf } from '../../client/run/key.ts';
+import type { TracedRun } from '../../client/run/step-hook.ts';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
-import { reproduce } from '../../hermeticity/reproduce/reproduce.ts';
 import type { Reproduction } from '../../hermeticity/reproduction.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
-import type { RunRequest } from '../action/request.ts';
-import { onSignal } from '../process/launch.ts';
-import { withScratchFolders } from '../process/scratch-folders.ts';
-import type { RunContext } from '../run/context.ts';
-import { type KeyedAction, keyOf } from '../run/key.ts';
-import type { TracedRun } from '../run/step-hook.ts';
+import { reproduce } from './experiment/reproduce.ts';
 import { repeatable } from './repeatable.ts';
 
 /** Other values of the fixed variables: a time zone off by half an hour, and the plainest locale. */

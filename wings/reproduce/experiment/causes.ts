@@ -1,5 +1,5 @@
 // Turns a cause of a difference into a finding: its kind, the first difference, and advice.
-import type { Finding, FindingKind, Fix } from '../verdict/finding.ts';
+import type { Finding, FindingKind, Fix } from '../../../hermeticity/verdict/finding.ts';
 import { keyOf, type Subject } from './comparison.ts';
 import { NOISE } from './trial.ts';
 import { isVariation, VARIATIONS, type Variation } from './variation.ts';

@@ -1,16 +1,17 @@
 // `assay reproduce`: runs an action repeatedly from clean copies, and reports what its result depends on
 // beyond its key.
+
+import { ACTION_FLAGS } from '../../client/commands/action-flags.ts';
+import { parseOneAction } from '../../client/commands/one-action.ts';
+import { STORE_FLAGS } from '../../client/commands/store-flags.ts';
+import { storeFolder } from '../../client/local-store/store-folder.ts';
+import { openCache } from '../../client/run/caches.ts';
+import { Reporter } from '../../client/run/reporter.ts';
+import type { OpenStepHook } from '../../client/run/step-hook.ts';
+import { SyncStream } from '../../client/terminal/sync-stream.ts';
 import type { CommandModule } from '../../core/cli/command.ts';
-import { storeFolder } from '../local-store/store-folder.ts';
-import { reproductionJson, reproductionText } from '../reproduce/report.ts';
-import { reproduceRequest } from '../reproduce/reproduce.ts';
-import { openCache } from '../run/caches.ts';
-import { Reporter } from '../run/reporter.ts';
-import type { OpenStepHook } from '../run/step-hook.ts';
-import { SyncStream } from '../terminal/sync-stream.ts';
-import { ACTION_FLAGS } from './action-flags.ts';
-import { parseOneAction } from './one-action.ts';
-import { STORE_FLAGS } from './store-flags.ts';
+import { reproductionJson, reproductionText } from './report.ts';
+import { reproduceRequest } from './reproduce.ts';
 
 const FINDINGS = 3;
 

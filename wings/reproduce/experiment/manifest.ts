@@ -9,9 +9,9 @@ import {
   readlinkSync,
   readSync,
 } from 'node:fs';
-import { childOf, nameFromBytes, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { childOf, nameFromBytes, type RelPath, ROOT, toSystemPath } from '../../../core/path.ts';
+import { retryAfterChmod } from '../../../hermeticity/system/remove-tree.ts';
 import { REPRODUCE } from '../limits.ts';
-import { retryAfterChmod } from '../system/remove-tree.ts';
 
 /** Kind, content digest and executable bit as one string. Equal strings mean equal results. */
 export type Identity = string;

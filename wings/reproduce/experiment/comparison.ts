@@ -1,5 +1,5 @@
 // Compares two runs: which of their results differ, and how.
-import { type RelPath, toSystemPath } from '../../core/path.ts';
+import { type RelPath, toSystemPath } from '../../../core/path.ts';
 import { bufferDifference, type Difference, differenceBetween } from './difference.ts';
 import { differingPaths } from './manifest.ts';
 import type { Outcome } from './trial.ts';

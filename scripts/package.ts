@@ -13,6 +13,7 @@ import { execFileSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -32,13 +33,21 @@ const CONTENT = [
   'dist/assay',
   'dist/assay-start',
   'dist/assay-trace',
-  'dist/assay-vary',
+  ...helpersOfWings(),
   'dist/node',
   'dist/lib',
   'README.md',
   'CHANGELOG.md',
   'LICENSE',
 ];
+
+/** The build script of each names the file that it makes. */
+function helpersOfWings(): string[] {
+  return globSync('wings/*/native/build.sh', { cwd: ROOT }).flatMap((script) => {
+    const [made] = /dist\/assay-[a-z]+/.exec(readFileSync(join(ROOT, script), 'utf8')) ?? [];
+    return made === undefined ? [] : [made];
+  });
+}
 
 /** Projects and servers name these paths in `"$schema"`, so they never change. */
 const SCHEMAS = {

@@ -1,10 +1,10 @@
-// The relations between the limits of hermeticity/, and between them and the constants of the two helpers in
+// The relations between the limits of hermeticity/, and between them and the constants of the helper in
 // C. A change of one constant that breaks another fails here.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { RUN } from '../../client/limits.ts';
-import { HERMETICITY, REPRODUCE } from '../../hermeticity/limits.ts';
+import { HERMETICITY } from '../../hermeticity/limits.ts';
 
 const ROOM = join(import.meta.dirname, '..', '..', 'hermeticity');
 
@@ -32,20 +32,5 @@ describe('a traced command', () => {
 
   test('is traced by a tracer whose self-test can outlast a process that lingers', () => {
     expect(HERMETICITY.trialMs).toBeGreaterThan(2 * HERMETICITY.lingerMs);
-  });
-});
-
-describe('a repeated run', () => {
-  test('lets a process outlive the command for as long as the tracer does', () => {
-    expect(constantIn('reproduce/native/main.c', /linger_ms = (\d+)/)).toBe(HERMETICITY.lingerMs);
-  });
-
-  test('sees the held clock move before its time limit ends', () => {
-    expect(2 * REPRODUCE.holdMs).toBeLessThanOrEqual(REPRODUCE.runMs);
-  });
-
-  test('with frozen clocks ends within the first interval of the held clock', () => {
-    expect(REPRODUCE.frozenRunMs).toBeLessThan(REPRODUCE.holdMs);
-    expect(REPRODUCE.frozenRunMs).toBeGreaterThan(HERMETICITY.lingerMs);
   });
 });

@@ -230,13 +230,12 @@ test('audit works for an ordinary user', async () => {
   expect(brief(JSON.parse(ran.stdout))).toEqual(['read secret.txt']);
 });
 
-test('a path longer than PATH_MAX is reported, and so are reproduce runs that cannot be made', async () => {
+test('a path longer than PATH_MAX is reported', async () => {
   const deep = 'for _ in range(25): os.mkdir("d" * 200); os.chdir("d" * 200)';
   const script = `import os; os.mkdir("out"); os.chdir("out")\n${deep}\nopen("secret", "w").write("x")`;
-  const made = await audit(['--reproduce', '--output', 'out'], `python3 -S -c '${script}'`);
+  const made = await audit(['--output', 'out'], `python3 -S -c '${script}'`);
   expect(made).toMatchObject({ hermetic: false, complete: false, exitCode: 0, code: 3 });
   expect(made.stderr).not.toContain('ASSAY_');
-  expect(JSON.stringify(made)).toContain('it could not be run again: ASSAY_LONG_PATH');
   expect(JSON.stringify(made)).toContain('longer than PATH_MAX');
 });
 

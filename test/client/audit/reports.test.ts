@@ -110,21 +110,17 @@ describe('the HTML page', () => {
   }
 
   test('lists findings by what to do, processes and files', async () => {
-    const text = await page('cat in.txt > stray; date > out', ['--output', 'out', '--reproduce']);
-    expect(text).toContain(
-      '<h1 class="unproven">unproven: 1 to fix, 1 path left undeclared, 1 proven access',
-    );
+    const text = await page('cat in.txt > stray; date > out', ['--output', 'out']);
     for (const part of [
-      'Fix: no comparison can stand for it',
+      '1 path left undeclared, 1 proven access',
       'Advice: compared before every hit',
       '--input in.txt',
       '--output stray',
-      'the time of day',
       'cat in.txt',
     ]) {
       expect(text).toContain(part);
     }
-    for (const id of ['findings', 'variations', 'processes', 'files']) {
+    for (const id of ['findings', 'processes', 'files']) {
       expect(text).toContain(`id="${id}"`);
       expect(text).toContain(`href="#${id}"`);
     }

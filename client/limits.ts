@@ -116,22 +116,6 @@ export const GRPC_REMOTE = {
   emptyMessages: 16,
 } as const;
 
-export const CHECKPOINT = {
-  /** How often the request folder is polled. */
-  requestPollMs: 50,
-  /** How often sealing is tried if the folders change meanwhile. */
-  attempts: 3,
-  /** `assay checkpoint` waits this long at most. */
-  waitMs: 30 * MINUTE,
-} as const;
-
-export const STATE = {
-  /** How many ancestor commits are searched for state; all of them are in one request to a remote. */
-  ancestors: 64,
-  /** The time limit of git; afterwards the newest state is used. */
-  gitMs: 10 * SECOND,
-} as const;
-
 export const INDEX = {
   /** Coarser than the tick of any Linux kernel's file times (10 ms at HZ=100). */
   granularityMs: 20,

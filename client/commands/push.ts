@@ -15,14 +15,14 @@ import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { Reporter } from '../run/reporter.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
-import { SNAPSHOT_ENVIRONMENT, SNAPSHOT_FLAGS } from './snapshot-flags.ts';
+import { REMOTE_ENVIRONMENT, REMOTE_FLAGS } from './store-flags.ts';
 
 const flags = {
-  store: SNAPSHOT_FLAGS.store,
-  remote: SNAPSHOT_FLAGS.remote,
+  store: REMOTE_FLAGS.store,
+  remote: REMOTE_FLAGS.remote,
   all: { type: 'boolean', text: 'also everything that was made without any remote' },
   steps: { type: 'boolean', text: 'the same, but only the steps of this workspace' },
-  json: SNAPSHOT_FLAGS.json,
+  json: REMOTE_FLAGS.json,
 } satisfies FlagTable;
 
 export const pushCommand: CommandModule = {
@@ -39,7 +39,7 @@ export const pushCommand: CommandModule = {
       'CI job made, or what an earlier version of Assay stored. The first run with a new remote sends its own hits along, but not in CI.',
     ].join('\n'),
     flags,
-    environment: SNAPSHOT_ENVIRONMENT,
+    environment: REMOTE_ENVIRONMENT,
     exitCodes: {
       '0': 'everything is uploaded',
       '1': 'some results are still not uploaded',

@@ -6,22 +6,21 @@ export const wing: Wing = {
   commands: {
     save: {
       summary: 'save files and folders under a key, for `assay restore`',
-      load: async () => (await import('../../client/commands/save.ts')).saveCommand,
+      load: async () => (await import('./commands/save.ts')).saveCommand,
     },
     restore: {
       summary: 'restore files and folders that `assay save` saved, from the best matching key',
-      load: async () => (await import('../../client/commands/restore.ts')).restoreCommand,
+      load: async () => (await import('./commands/restore.ts')).restoreCommand,
     },
     checkpoint: {
       summary: 'inside a step: save its checkpoint folders now',
-      load: async () => (await import('../../client/commands/checkpoint.ts')).checkpointCommand,
+      load: async () => (await import('./commands/checkpoint.ts')).checkpointCommand,
     },
   },
 };
 
 export const stepHook: StepHook = {
-  around: async (action, context) =>
-    (await import('../../client/snapshots/around.ts')).around(action, context),
+  around: async (action, context) => (await import('./around.ts')).around(action, context),
   restoreState: async (action, context, folder) =>
-    (await import('../../client/snapshots/around.ts')).restoreState(action, context, folder),
+    (await import('./around.ts')).restoreState(action, context, folder),
 };

@@ -1,6 +1,6 @@
 // If checkpoints are sealed faster than they are uploaded, the newest is uploaded next.
 import { expect, test } from 'vitest';
-import { NewestUpload } from '../../../client/snapshots/checkpoint/newest-upload.ts';
+import { NewestUpload } from '../checkpoint/newest-upload.ts';
 
 /** An upload function whose calls end when the test says so. */
 function slowLine() {

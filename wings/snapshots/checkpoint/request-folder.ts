@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../../../system/replace-file.ts';
-import { CHECKPOINT } from '../../limits.ts';
+import { CHECKPOINT } from '../limits.ts';
 
 export const REQUEST = '.request';
 export const ANSWER = '.answer';

@@ -1,9 +1,10 @@
 // `assay restore`: restores what `assay save` stored, by its key or by the newest key with a prefix.
-import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/command.ts';
-import { messageOf } from '../../core/errors.ts';
-import type { Restored, SnapshotStore } from '../snapshots/snapshot-store.ts';
-import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
-import { SNAPSHOT_ENVIRONMENT, SNAPSHOT_FLAGS, snapshotArguments, withSnapshots } from './snapshot-flags.ts';
+import { REMOTE_ENVIRONMENT } from '../../../client/commands/store-flags.ts';
+import { inOneLine, SyncStream } from '../../../client/terminal/sync-stream.ts';
+import { type CommandModule, type FlagTable, parseFlags } from '../../../core/cli/command.ts';
+import { messageOf } from '../../../core/errors.ts';
+import type { Restored, SnapshotStore } from '../snapshot-store.ts';
+import { SNAPSHOT_FLAGS, snapshotArguments, withSnapshots } from './snapshot-flags.ts';
 
 const flags = {
   fallback: {
@@ -29,7 +30,7 @@ export const restoreCommand: CommandModule = {
       'snapshot contains. Assay asks the local store, then the remote. A missing KEY is not a failure.',
     ].join('\n'),
     flags,
-    environment: SNAPSHOT_ENVIRONMENT,
+    environment: REMOTE_ENVIRONMENT,
     exitCodes: {
       '0': 'always, unless refused; with --exit-code: KEY was found',
       '2': 'Assay refused its arguments',

@@ -1,9 +1,10 @@
 // Opens the snapshot store of one kind: a namespace of the local store, and the same below the remote's.
+
+import { RemoteLabels } from '../../client/remote/labels.ts';
+import { openRemote } from '../../client/remote/open.ts';
+import { remoteBelow } from '../../client/remote/url.ts';
+import type { Cache } from '../../client/run/caches.ts';
 import type { Namespace } from '../../core/namespace.ts';
-import { RemoteLabels } from '../remote/labels.ts';
-import { openRemote } from '../remote/open.ts';
-import { remoteBelow } from '../remote/url.ts';
-import type { Cache } from '../run/caches.ts';
 import { type Fits, type SnapshotRemote, SnapshotStore } from './snapshot-store.ts';
 
 export interface SnapshotSettings {

@@ -1,11 +1,12 @@
 // `assay save`: stores the content of some paths under a key. An existing key is never overwritten.
-import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/command.ts';
-import { AssayError, messageOf } from '../../core/errors.ts';
-import { bytesText, counted } from '../graph/view/words.ts';
-import { type Snapshot, takeSnapshot } from '../snapshots/snapshot.ts';
-import type { SnapshotStore } from '../snapshots/snapshot-store.ts';
-import { SyncStream } from '../terminal/sync-stream.ts';
-import { SNAPSHOT_ENVIRONMENT, SNAPSHOT_FLAGS, snapshotArguments, withSnapshots } from './snapshot-flags.ts';
+import { REMOTE_ENVIRONMENT } from '../../../client/commands/store-flags.ts';
+import { bytesText, counted } from '../../../client/graph/view/words.ts';
+import { SyncStream } from '../../../client/terminal/sync-stream.ts';
+import { type CommandModule, type FlagTable, parseFlags } from '../../../core/cli/command.ts';
+import { AssayError, messageOf } from '../../../core/errors.ts';
+import { type Snapshot, takeSnapshot } from '../snapshot.ts';
+import type { SnapshotStore } from '../snapshot-store.ts';
+import { SNAPSHOT_FLAGS, snapshotArguments, withSnapshots } from './snapshot-flags.ts';
 
 const flags = SNAPSHOT_FLAGS satisfies FlagTable;
 
@@ -29,7 +30,7 @@ export const saveCommand: CommandModule = {
       'overwritten, so put into it what the files depend on. A failing store or remote does not fail the build.',
     ].join('\n'),
     flags,
-    environment: SNAPSHOT_ENVIRONMENT,
+    environment: REMOTE_ENVIRONMENT,
     exitCodes: {
       '0': 'saved, or KEY existed already, or the cache failed',
       '2': 'a PATH does not exist, or cannot be stored',

@@ -2,7 +2,7 @@
 // if there is no repository, no commit or no git.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { STATE } from '../../limits.ts';
+import { STATE } from '../limits.ts';
 
 export interface Ancestry {
   readonly folder: string;

@@ -5,6 +5,12 @@
 // files, or writes in place, may still be caught between two writes. To choose the moment, call `assay
 // checkpoint`, or rename finished files into the folder.
 import { rmSync } from 'node:fs';
+import type { CheckpointPlan } from '../../../client/action/checkpoint-plan.ts';
+import { REMOTE } from '../../../client/limits.ts';
+import { refuseLinkedParents } from '../../../client/outputs/outputs.ts';
+import { cleanUpKilledRuns } from '../../../client/outputs/run-records.ts';
+import type { RunContext } from '../../../client/run/context.ts';
+import type { KeyedAction } from '../../../client/run/key.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
@@ -12,12 +18,7 @@ import { type RelPath, toSystemPath } from '../../../core/path.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
 import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
-import type { CheckpointPlan } from '../../action/checkpoint-plan.ts';
-import { CHECKPOINT, REMOTE } from '../../limits.ts';
-import { refuseLinkedParents } from '../../outputs/outputs.ts';
-import { cleanUpKilledRuns } from '../../outputs/run-records.ts';
-import type { RunContext } from '../../run/context.ts';
-import type { KeyedAction } from '../../run/key.ts';
+import { CHECKPOINT } from '../limits.ts';
 import { openSnapshotStore } from '../open.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot.ts';
 import type { SnapshotStore } from '../snapshot-store.ts';

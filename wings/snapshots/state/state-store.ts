@@ -1,17 +1,17 @@
 // Saves and finds the state of one step's runs, with their outputs, under labels STEP/COMMIT/KEY. The nearest
 // state is that of the latest ancestor commit that has one; without any, the newest of all.
 import { lstatSync } from 'node:fs';
+import { platformProperties } from '../../../client/action/platform.ts';
+import type { RunRequest } from '../../../client/action/request.ts';
+import { stepOf } from '../../../client/history/history.ts';
+import { fitOutput } from '../../../client/outputs/encoded-outputs.ts';
+import { OLD_TIME, renewTimes } from '../../../client/outputs/times.ts';
+import type { RunContext } from '../../../client/run/context.ts';
+import type { KeyedAction } from '../../../client/run/key.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { type RelPath, toSystemPath } from '../../../core/path.ts';
-import { platformProperties } from '../../action/platform.ts';
-import type { RunRequest } from '../../action/request.ts';
-import { stepOf } from '../../history/history.ts';
-import { fitOutput } from '../../outputs/encoded-outputs.ts';
-import { OLD_TIME, renewTimes } from '../../outputs/times.ts';
-import type { RunContext } from '../../run/context.ts';
-import type { KeyedAction } from '../../run/key.ts';
 import { openSnapshotStore } from '../open.ts';
 import { takeSnapshot } from '../snapshot.ts';
 import type { Restored, SnapshotStore } from '../snapshot-store.ts';

@@ -2,33 +2,25 @@
 // is a namespace of keys, as in GitHub's cache. So a restore finds only what was saved from the same paths,
 // and writes nowhere else, whatever a snapshot contains.
 import { realpathSync, statSync } from 'node:fs';
-import { type FlagTable, type ParsedFlags, usage } from '../../core/cli/command.ts';
-import { digestOf } from '../../core/digest.ts';
-import { type Namespace, parseNamespace } from '../../core/namespace.ts';
-import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';
-import { storeFolder } from '../local-store/store-folder.ts';
-import { OLD_TIME } from '../outputs/times.ts';
-import { remoteToken } from '../remote/token.ts';
-import { parseRemoteUrl } from '../remote/url.ts';
-import { type Cache, openCache } from '../run/caches.ts';
-import { Reporter } from '../run/reporter.ts';
-import { openSnapshotStore } from '../snapshots/open.ts';
-import type { SnapshotStore } from '../snapshots/snapshot-store.ts';
-import { SyncStream } from '../terminal/sync-stream.ts';
-import { STORE_FLAGS } from './store-flags.ts';
+import { REMOTE_FLAGS } from '../../../client/commands/store-flags.ts';
+import { storeFolder } from '../../../client/local-store/store-folder.ts';
+import { OLD_TIME } from '../../../client/outputs/times.ts';
+import { remoteToken } from '../../../client/remote/token.ts';
+import { parseRemoteUrl } from '../../../client/remote/url.ts';
+import { type Cache, openCache } from '../../../client/run/caches.ts';
+import { Reporter } from '../../../client/run/reporter.ts';
+import { SyncStream } from '../../../client/terminal/sync-stream.ts';
+import { type FlagTable, type ParsedFlags, usage } from '../../../core/cli/command.ts';
+import { digestOf } from '../../../core/digest.ts';
+import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { isWithin, type RelPath, relPathFromUser } from '../../../core/path.ts';
+import { openSnapshotStore } from '../open.ts';
+import type { SnapshotStore } from '../snapshot-store.ts';
 
 export const SNAPSHOT_FLAGS = {
   in: { type: 'string', value: 'DIR', text: 'the folder that paths are relative to (default: this one)' },
-  store: STORE_FLAGS.store,
-  remote: { type: 'string', value: 'URL', text: 'a shared cache (default: ASSAY_REMOTE)' },
-  json: STORE_FLAGS.json,
+  ...REMOTE_FLAGS,
 } satisfies FlagTable;
-
-export const SNAPSHOT_ENVIRONMENT = {
-  ASSAY_STORE: 'the local store’s folder',
-  ASSAY_REMOTE: 'the remote’s URL',
-  ASSAY_TOKEN: 'sent to the remote as a Bearer token',
-};
 
 export interface OpenSnapshots {
   readonly root: string;

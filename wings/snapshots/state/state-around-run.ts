@@ -4,12 +4,12 @@
 // clean run, so it is not published (docs/decisions/0074). A command finds the state of the nearest earlier
 // run, with that run's outputs. If there is none, it finds empty folders: anything else there, such as a
 // killed run's files, is removed.
-import type { RunRequest } from '../../action/request.ts';
-import { clearState, leftoverState } from '../../outputs/clear-state.ts';
-import { cleanUpKilledRuns } from '../../outputs/run-records.ts';
-import type { RunContext } from '../../run/context.ts';
-import type { Execution } from '../../run/execute.ts';
-import type { KeyedAction } from '../../run/key.ts';
+import type { RunRequest } from '../../../client/action/request.ts';
+import { clearState, leftoverState } from '../../../client/outputs/clear-state.ts';
+import { cleanUpKilledRuns } from '../../../client/outputs/run-records.ts';
+import type { RunContext } from '../../../client/run/context.ts';
+import type { Execution } from '../../../client/run/execute.ts';
+import type { KeyedAction } from '../../../client/run/key.ts';
 import { type EarlierState, pathsOf, StateStore } from './state-store.ts';
 
 export class StateAroundRun {

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
+import { SyncStream } from '../../../client/terminal/sync-stream.ts';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../../core/cli/command.ts';
+import { ANSWER, REQUEST } from '../checkpoint/request-folder.ts';
 import { CHECKPOINT } from '../limits.ts';
-import { ANSWER, REQUEST } from '../snapshots/checkpoint/request-folder.ts';
-import { SyncStream } from '../terminal/sync-stream.ts';
 
 const flags = {} satisfies FlagTable;
 

@@ -1,5 +1,15 @@
 // Snapshots by label, in the local store and at the remote if there is one. A label is immutable, and is
 // found by prefix, newest first. A snapshot that is missing or invalid is skipped.
+
+import type { FileDigests } from '../../client/files/file-digest.ts';
+import type { Output } from '../../client/outputs/outputs.ts';
+import { restoreOutputs } from '../../client/outputs/restore.ts';
+import { fetchContent, type ReadTree } from '../../client/remote/fetch-content.ts';
+import type { RemoteLabels } from '../../client/remote/labels.ts';
+import { handleFault, type Remote, RemoteFault } from '../../client/remote/remote.ts';
+import { upload } from '../../client/remote/transfer.ts';
+import { putLocally } from '../../client/run/publish.ts';
+import type { Report } from '../../client/terminal/events.ts';
 import { type Digest, digestOf } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
@@ -8,15 +18,6 @@ import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult, emptyResult } from '../../core/result.ts';
 import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Store } from '../../store/store.ts';
-import type { FileDigests } from '../files/file-digest.ts';
-import type { Output } from '../outputs/outputs.ts';
-import { restoreOutputs } from '../outputs/restore.ts';
-import { fetchContent, type ReadTree } from '../remote/fetch-content.ts';
-import type { RemoteLabels } from '../remote/labels.ts';
-import { handleFault, type Remote, RemoteFault } from '../remote/remote.ts';
-import { upload } from '../remote/transfer.ts';
-import { putLocally } from '../run/publish.ts';
-import type { Report } from '../terminal/events.ts';
 import { madeInMs, outputsIn, type Snapshot, takenAt } from './snapshot.ts';
 
 export interface SnapshotRemote {

@@ -1,14 +1,14 @@
 // A snapshot: the content of some paths at one time, stored as a result with these outputs.
 // Content-addressed, so two similar snapshots share their equal blobs in storage and transfer.
 
+import type { FileDigests } from '../../client/files/file-digest.ts';
+import { encodeOutputs, fitOutput, type Sealed } from '../../client/outputs/encoded-outputs.ts';
+import { type Output, outputsNamedBy, whyUnfit } from '../../client/outputs/outputs.ts';
+import type { ReadTree } from '../../client/remote/fetch-content.ts';
 import { AssayError } from '../../core/errors.ts';
 import { isWithin, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../core/result.ts';
-import type { FileDigests } from '../files/file-digest.ts';
-import { encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
-import { type Output, outputsNamedBy, whyUnfit } from '../outputs/outputs.ts';
-import type { ReadTree } from '../remote/fetch-content.ts';
 
 export interface Snapshot {
   /** An encoded ActionResult. */

@@ -82,10 +82,13 @@ export class FleetNode {
     return promise;
   }
 
-  /** SIGKILL, and a new process, whichever parts are away. `clock`: from now on. */
+  /**
+   * SIGKILL, and a new process, whichever parts are away. `clock`: from now on. Of two faults at once, one restart follows
+   * the other: a process that nobody knows would go on, and could be elected for ever.
+   */
   restart(clock: ClockError = this.#clock): Promise<void> {
     this.#clock = clock;
-    this.#starting = this.#restart();
+    this.#starting = this.#starting.catch(() => {}).then(() => this.#restart());
     return this.#starting;
   }
 

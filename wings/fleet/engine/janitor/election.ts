@@ -3,8 +3,8 @@
 // Invariants:
 // N1 At most one session holds the lock. What must not be done twice at once is done by statements of that session: a
 //    node that has lost the lock has no session, and its statements fail.
-// N2 A session that sends nothing for FLEET.electionIdleMs is ended by PostgreSQL, also in the middle of a transaction. So a
-//    janitor that was stopped, or is cut off, keeps the lock no longer than that.
+// N2 A session that sends nothing, or takes no answer, for FLEET.electionIdleMs is ended by PostgreSQL, also in the middle
+//    of a transaction. So a janitor that was stopped, or is cut off, keeps the lock no longer than that.
 // N3 `isSure` is true only while PostgreSQL can't have ended the session without this node's knowledge. A node that
 //    was stopped asks again first.
 // N4 A pooler that gives the statements of a session to several connections elects nobody.
@@ -16,10 +16,12 @@ import type { Session } from '../index/session.ts';
 
 const IDLE = (milliseconds: number): Statement => ({
   name: '',
-  // The first does not count inside a transaction.
+  // The first does not count inside a transaction. Neither of them counts, and no statement is cancelled, while PostgreSQL
+  // waits until the node takes an answer.
   text: `
     SELECT set_config('idle_session_timeout', '${milliseconds}', false),
-      set_config('idle_in_transaction_session_timeout', '${milliseconds}', false)`,
+      set_config('idle_in_transaction_session_timeout', '${milliseconds}', false),
+      set_config('tcp_user_timeout', '${milliseconds}', false)`,
 });
 
 /** A database has its own advisory locks. Any number that nothing else uses there. */

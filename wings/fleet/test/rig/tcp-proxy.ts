@@ -5,9 +5,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 /**
  * `frozen`: nothing moves. `deaf`: requests vanish. `mute`: answers vanish. `away`: connections are refused.
- * `slow`: every byte arrives DELAY_MS later.
+ * `slow`: every byte arrives DELAY_MS later. `stuffed`: answers are not read any more, so their
+ * sender waits.
  */
-export type Link = 'open' | 'frozen' | 'deaf' | 'mute' | 'away' | 'slow';
+export type Link = 'open' | 'frozen' | 'deaf' | 'mute' | 'away' | 'slow' | 'stuffed';
 
 const DELAY_MS = 120;
 
@@ -41,6 +42,7 @@ export class TcpProxy {
   set link(link: Link) {
     this.#link = link;
     if (link === 'open' || link === 'away') this.#cut();
+    if (link === 'stuffed') for (const [, server] of this.#pairs) server.pause();
   }
 
   async stop(): Promise<void> {
@@ -73,7 +75,7 @@ export class TcpProxy {
 
   /** The end of a connection vanishes like its bytes: the other side keeps it open. */
   #end(pair: readonly [Socket, Socket], other: Socket, unless: Link): void {
-    if (this.#link === 'frozen' || this.#link === unless) return;
+    if (this.#link === 'frozen' || this.#link === 'stuffed' || this.#link === unless) return;
     this.#pairs.delete(pair);
     other.destroy();
   }

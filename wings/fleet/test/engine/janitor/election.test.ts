@@ -100,6 +100,17 @@ describe('the office of the janitor', () => {
     await expect(counted).rejects.toThrow();
   });
 
+  test('is taken from a janitor that is stopped while a long answer is on its way (N2)', async () => {
+    const { index, proxy } = await proxied();
+    const one = await fleet.node({ index, electionIdleMs: IDLE_MS, answerMs: 500 });
+    const two = await fleet.node({ electionIdleMs: IDLE_MS });
+    const mandate = await one.engine.election.mandate();
+    proxy.link = 'stuffed';
+    const text = "SELECT repeat('x', 1000000) AS x FROM generate_series(1, 50)";
+    await expect(mandate?.query({ name: '', text })).rejects.toThrow(/ASSAY_INDEX_AWAY/);
+    await expect.poll(() => isElected(two), { timeout: 20_000 }).toBe(true);
+  });
+
   test('is kept by a janitor that has nothing to do for long', async () => {
     const [one, two] = [
       await fleet.node({ electionIdleMs: IDLE_MS }),

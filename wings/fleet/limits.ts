@@ -9,7 +9,7 @@ export const FLEET = {
   segmentBytes: 64 * MIB,
   /** A finished upload whose objects are smaller than this on average is written again, as one object. */
   minSegmentBytes: 8 * MIB,
-  /** Unfinished uploads of a fleet. */
+  /** Unfinished uploads of a fleet. From STORE.evictFrom of it on, the janitor leaves half of it. */
   maxUploads: 65_536,
   /** Connections of a node to PostgreSQL. */
   indexConnections: 16,
@@ -51,6 +51,11 @@ export const FLEET = {
   janitorRows: 1000,
   /** Entries that the janitor of a fleet looks at, for one of some account, in one statement. */
   scannedEntries: 20_000,
+  /** If it finds nothing for so long, it does not look again for that account for so many times as long. */
+  longPassMs: 1 * SECOND,
+  passPauseFactor: 10,
+  /** How long it looks at labels that lead to results, in search of others, before it evicts. */
+  deadLabelsMs: 2 * SECOND,
   /** How often the janitor counts what the fleet holds, and the other nodes read it. */
   figuresMs: 10 * SECOND,
   /** Rows that are added up at once, and how often all are counted anew. */
@@ -60,8 +65,9 @@ export const FLEET = {
   refuseFrom: 1.1,
   /** PostgreSQL ends the session of a janitor that sends nothing for so long. Then another node is elected. */
   electionIdleMs: 30 * SECOND,
-  /** Condemned objects are counted up to this number. It bounds the time of the count. */
+  /** Condemned objects are counted up to this number, and nothing waits for the count longer than this. */
   countedObjects: 1_000_000,
+  countCondemnedMs: 1 * SECOND,
   /** How often a node looks whether the tables still fit it. */
   versionMs: 10 * SECOND,
   /** A missing object is asked for again after this long, before its blob counts as lost. */

@@ -1,5 +1,6 @@
 // Dead labels: those whose result is gone, or never came. They lead to nothing, so they go before anything else does.
-// Guarantee: a label whose result is stored stays.
+// Guarantee: a label whose result is stored stays. A look at very many labels that all lead to results takes
+// FLEET.deadLabelsMs at most: the next one goes on from there, and the eviction of others does not wait.
 import { FLEET } from '../../limits.ts';
 import type { Queries, Statement } from '../index/database.ts';
 import { labelInIndex, labelsHeld } from '../index/held-bytes.ts';
@@ -33,15 +34,26 @@ interface Page {
   readonly bytes: number;
 }
 
-/** Returns how many bytes of PostgreSQL they had. `isStopped` is asked after each page. */
-export async function removeDeadLabels(queries: Queries, isStopped: () => boolean): Promise<number> {
-  let bytes = 0;
-  let last: Omit<Page, 'bytes'> = { namespace: '', label: Buffer.alloc(0) };
-  while (!isStopped()) {
-    const [page] = await queries.query<Page>(REMOVE, [last.namespace, last.label]);
-    if (!page) break;
-    bytes += page.bytes;
-    last = page;
+const FIRST: Omit<Page, 'bytes'> = { namespace: '', label: Buffer.alloc(0) };
+
+export class DeadLabels {
+  readonly #now: () => number;
+  #last = FIRST;
+
+  constructor(now: () => number) {
+    this.#now = now;
   }
-  return bytes;
+
+  /** Returns how many bytes of PostgreSQL they had. `isStopped` is asked after each page. */
+  async remove(queries: Queries, isStopped: () => boolean): Promise<number> {
+    const until = this.#now() + FLEET.deadLabelsMs;
+    let bytes = 0;
+    while (!isStopped()) {
+      const [page] = await queries.query<Page>(REMOVE, [this.#last.namespace, this.#last.label]);
+      this.#last = page ?? FIRST;
+      bytes += page?.bytes ?? 0;
+      if (!page || (page.bytes === 0 && this.#now() >= until)) break;
+    }
+    return bytes;
+  }
 }

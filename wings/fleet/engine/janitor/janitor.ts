@@ -13,6 +13,8 @@
 // R5 What accounts may hold is evicted of them first, and their floors are kept (shares.ts). Until the holders are counted
 //    no quota is known, and with floors nothing is evicted.
 // R6 Only a round that has claimed the right to delete objects deletes some (ownership/ownership.ts).
+// R7 Nothing waits for the count of condemned objects longer than FLEET.countCondemnedMs. There may be very many.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../../../core/errors.ts';
 import type { OnStoreEvent } from '../../../../store/events.ts';
 import { STORE } from '../../../../store/limits.ts';
@@ -25,23 +27,28 @@ import { CONDEMNED, type ObjectRows } from '../index/object-rows.ts';
 import type { Ownership } from '../ownership/ownership.ts';
 import type { FleetFigures, FleetSpace, HeldBytes } from '../space.ts';
 import type { WrongObjects } from '../wrong-objects.ts';
-import { condemnAbandoned } from './abandoned.ts';
+import { condemnAbandoned, dropSurplus } from './abandoned.ts';
 import { FleetCount, type Held } from './count.ts';
-import { removeDeadLabels } from './dead-labels.ts';
+import { DeadLabels } from './dead-labels.ts';
 import { Deletions } from './deletions.ts';
 import type { Election, Mandate } from './election.ts';
 import { type EvictedEntries, FleetEviction } from './eviction.ts';
 import { Orphans } from './orphans.ts';
 import { publishAccounts, readAccounts, SharedEviction } from './shares.ts';
 
+const COUNT_CONDEMNED: Statement = {
+  name: 'janitor count condemned',
+  text: `
+    SELECT count(*) AS count
+    FROM (SELECT FROM assay.object WHERE state = ${CONDEMNED} LIMIT ${FLEET.countedObjects}) AS o`,
+};
+
 /** For all nodes. */
 const PUBLISH: Statement = {
   name: 'janitor publish',
   text: `
     INSERT INTO assay.figures (bucket, index, condemned, uploads)
-    SELECT $1, $2,
-      (SELECT count(*) FROM (SELECT FROM assay.object WHERE state = ${CONDEMNED} LIMIT ${FLEET.countedObjects}) AS o),
-      (SELECT count(*) FROM assay.upload)
+    SELECT $1, $2, $3, (SELECT count(*) FROM assay.upload)
     ON CONFLICT (one) DO UPDATE SET bucket = excluded.bucket, index = excluded.index,
       condemned = excluded.condemned, uploads = excluded.uploads
     RETURNING bucket, index, condemned, uploads`,
@@ -85,12 +92,17 @@ export class Janitor {
   readonly #deletions: Deletions;
   readonly #orphans: Orphans;
   readonly #count: FleetCount;
+  readonly #deadLabels: DeadLabels;
   readonly #timers: readonly NodeJS.Timeout[];
   /** By the name of the task. */
   readonly #running = new Map<string, Promise<void>>();
   #removed = NOTHING;
+  /** Objects, as counted last. */
+  #condemned = 0;
   /** The term in which no eviction is unfinished. */
   #settledTerm: number | undefined;
+  /** When to look again for what an account may lose. */
+  readonly #lookAgainAt = new Map<FleetAccount, number>();
   #isClosed = false;
 
   constructor(options: JanitorOptions) {
@@ -98,6 +110,7 @@ export class Janitor {
     this.#deletions = new Deletions(options.bucket, options.clock, (refused) => this.#add({ refused }));
     this.#orphans = new Orphans(options.bucket, options.onEvent);
     this.#count = new FleetCount(options.clock, options.accounts, options.now);
+    this.#deadLabels = new DeadLabels(options.now);
     this.#timers = [
       setInterval(() => void this.run().catch(() => {}), FLEET.janitorMs),
       setInterval(() => void this.#refresh().catch(() => {}), FLEET.figuresMs),
@@ -188,16 +201,33 @@ export class Janitor {
 
   async #look(mandate: Mandate): Promise<Held> {
     const held = await this.#count.held(mandate);
-    const [figures] = await mandate.query<FleetFigures>(PUBLISH, [held.bucket, held.index]);
+    await this.#countCondemned();
+    const values = [held.bucket, held.index, this.#condemned];
+    const [figures] = await mandate.query<FleetFigures>(PUBLISH, values);
     if (figures) this.#options.space.figures = figures;
     if (held.byList) await publishAccounts(mandate, this.#options.accounts, held.byList);
     return held;
+  }
+
+  /** Over a connection of its own. If it takes long, or fails, the last count stays (R7). */
+  async #countCondemned(): Promise<void> {
+    const counted = this.#start('count condemned', async () => {
+      const [row] = await this.#options.database.query<{ count: number }>(COUNT_CONDEMNED);
+      this.#condemned = row?.count ?? 0;
+    });
+    const bound = sleep(FLEET.countCondemnedMs, undefined, { ref: false });
+    await Promise.race([counted.catch(() => {}), bound]);
   }
 
   /** Goes by a count that is at most FLEET.figuresMs old, less what it has removed since. */
   async #evict(mandate: Mandate): Promise<void> {
     const { space, accounts } = this.#options;
     let held = await this.#look(mandate);
+    if ((space.figures?.uploads ?? 0) > FLEET.maxUploads * STORE.evictFrom) {
+      const surplus = (space.figures?.uploads ?? 0) - FLEET.maxUploads / 2;
+      this.#add({ condemned: await dropSurplus(mandate, surplus) });
+      held = await this.#look(mandate);
+    }
     await this.#count.countAnew(mandate);
     // Another janitor, or a round that failed, may have begun an eviction: this one goes on to the target (R4).
     const evictFrom = this.#settledTerm === mandate.term ? STORE.evictFrom : STORE.evictTo;
@@ -206,7 +236,7 @@ export class Janitor {
       held.index > space.limits.index * evictFrom ||
       accounts.all.some((account) => account.held.index > account.quota.index * STORE.evictFrom);
     if (isIndexFull) {
-      this.#add({ bytes: await removeDeadLabels(mandate, () => this.#isClosed) });
+      this.#add({ bytes: await this.#deadLabels.remove(mandate, () => this.#isClosed) });
       held = await this.#look(mandate);
     }
     if (!accounts.isEmpty) held = await this.#evictForQuotas(mandate, held);
@@ -227,7 +257,7 @@ export class Janitor {
 
   /** Returns what the fleet holds then. */
   async #evictForQuotas(mandate: Mandate, found: Held): Promise<Held> {
-    const { accounts } = this.#options;
+    const { accounts, now } = this.#options;
     // The first count of new accounts may have ended just now.
     const held = found.byList ? found : await this.#look(mandate);
     if (!held.byList) return held;
@@ -238,14 +268,20 @@ export class Janitor {
     const above = accounts.all.filter(isOver);
     if (above.length === 0) return held;
     for (const account of above) {
+      const began = now();
+      if (began < (this.#lookAgainAt.get(account) ?? began)) continue;
       const excess = excessOver(account.quota, STORE.evictFrom, account.held);
       const eviction = await SharedEviction.begin(mandate, accounts, account);
-      await this.#evictUntil(
+      const isDone = await this.#evictUntil(
         mandate,
         () => excess(account.held),
         eviction,
         () => {},
       );
+      const tookMs = now() - began;
+      // What it has may all be leased, behind very many entries of others, which then wait for their eviction.
+      if (!isDone && tookMs > FLEET.longPassMs)
+        this.#lookAgainAt.set(account, now() + tookMs * FLEET.passPauseFactor);
     }
     return this.#look(mandate);
   }

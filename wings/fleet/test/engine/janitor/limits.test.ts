@@ -1,8 +1,8 @@
 // The limits of a fleet: what counts, what is evicted, and when a write is refused.
 import pg from 'pg';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../../../core/digest.ts';
-import { DEFAULT_NAMESPACE } from '../../../../../core/namespace.ts';
+import { DEFAULT_NAMESPACE, parseNamespace } from '../../../../../core/namespace.ts';
 import { STORE } from '../../../../../store/limits.ts';
 import { addressOf, contentOf, putOne, resultNaming, streamOf } from '../../../../../test/store/content.ts';
 import { BLOB_LEASE_TICKS, FRESH_TICKS, RESULT_LEASE_TICKS } from '../../../engine/index/logical-clock.ts';
@@ -233,6 +233,38 @@ describe('an eviction', () => {
     await one.engine.janitor.run();
     target(limit, one.engine.space.figures?.index, 600);
   });
+});
+
+test('the figures do not wait for a count of condemned objects that takes long', async () => {
+  const one = await fleet.node({ memoMs: 0, answerMs: 4000 });
+  await putResult(one, '1');
+  await fleet.database.query('BEGIN');
+  onTestFinished(async () => void (await fleet.database.query('COMMIT')));
+  await fleet.database.query('LOCK TABLE assay.object IN ACCESS EXCLUSIVE MODE');
+  await one.engine.janitor.run().catch(() => {});
+  await expect.poll(() => one.engine.space.figures?.index, { timeout: 10_000 }).toBeGreaterThan(SMALL);
+});
+
+test('who has the most unfinished uploads loses the oldest, before others find no place', async () => {
+  const one = await fleet.node({ memoMs: 0 });
+  const bytes = contentOf('large', LARGE);
+  const part = { expected: digestOf(bytes), offset: 0, content: bytes.subarray(0, 20_000), isLast: false };
+  const main = one.tenant(parseNamespace('acme'));
+  await main.uploads.append('of main', part);
+  await fleet.database.query(
+    `INSERT INTO assay.upload (tenant, id, owner, committed, tick)
+     SELECT 7000, n::text, 1, 0, n + 10 FROM generate_series(1, $1) AS n`,
+    [FLEET.maxUploads],
+  );
+  await one.engine.janitor.run();
+  const rest = { ...part, offset: 20_000, content: bytes.subarray(20_000), isLast: true };
+  expect(await main.uploads.append('of main', rest)).toMatchObject({ isFinished: true });
+  await main.uploads.append('another one', part);
+  const [left] = await fleet.database.query(
+    'SELECT count(*)::int AS count, min(tick)::int AS oldest FROM assay.upload WHERE tenant = 7000',
+  );
+  expect(left).toEqual({ count: FLEET.maxUploads / 2 - 1, oldest: FLEET.maxUploads / 2 + 12 });
+  expect(one.engine.space.figures?.uploads).toBe(FLEET.maxUploads / 2);
 });
 
 test('labels without a result go before anything that can be a hit, and never fill the index', async () => {

@@ -1,5 +1,5 @@
 // Quotas and floors of namespaces in a fleet: H1 to H5 of wings/fleet/engine/accounts/accounts.ts.
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type Digest, digestOf } from '../../../../../core/digest.ts';
 import { type Namespace, parseNamespace } from '../../../../../core/namespace.ts';
 import type { AccountSettings } from '../../../../../store/accounts.ts';
@@ -89,6 +89,25 @@ async function expectCounted(node: TestNode): Promise<void> {
   expect(Object.fromEntries(counted)).toEqual(await rowsHeld(node));
 }
 
+/** Each such statement of its janitor takes so long. Returns how many there were. */
+function slow({ engine: { election } }: TestNode, name: string, clock: { ms: number }, ms: number) {
+  const mandate = election.mandate.bind(election);
+  let count = 0;
+  vi.spyOn(election, 'mandate').mockImplementation(async () => {
+    const real = await mandate();
+    if (!real) return undefined;
+    const query: typeof real.query = (statement, values) => {
+      if (statement.name === name) {
+        count++;
+        clock.ms += ms;
+      }
+      return real.query(statement, values);
+    };
+    return { ...real, query };
+  });
+  return () => count;
+}
+
 describe('a quota', () => {
   const quota = { bytes: 10 * HELD };
   const options = { accounts: [account('acme/pr', { quota })], memoMs: 0 };
@@ -163,6 +182,44 @@ describe('a quota', () => {
     await one.engine.janitor.run();
     await two.engine.janitor.run();
     await put(two, PR, 'more');
+  });
+
+  test('if all of it is leased behind very many entries, the janitor looks seldom, and has time for others', async () => {
+    const clock = { ms: 0 };
+    const node = await fleet.node({ ...options, now: () => clock.ms, electionIdleMs: 3_600_000 });
+    await fill(await filler(), PR, 15);
+    const looks = slow(node, 'evict find blobs', clock, 5000);
+    await node.engine.janitor.run();
+    const first = looks();
+    expect(first).toBeGreaterThan(0);
+    for (let round = 0; round < 5; round++) await node.engine.janitor.run();
+    expect(looks()).toBe(first);
+    await allLeasesEnd();
+    clock.ms += FLEET.passPauseFactor * (first + 1) * 5000;
+    await node.engine.janitor.run();
+    expect(held(node, 'acme/pr').index).toBeLessThanOrEqual(quota.bytes * STORE.evictTo);
+  });
+
+  test('that is full lets the janitor look at a part of all labels in each round, and at all in the end', async () => {
+    const clock = { ms: 0 };
+    const node = await fleet.node({ ...options, now: () => clock.ms, electionIdleMs: 3_600_000 });
+    await fill(await filler(), PR, 15);
+    await fill(node, MAIN, 1);
+    await expectCounted(node);
+    await fleet.database.query(
+      `INSERT INTO assay.label SELECT namespace, convert_to(to_char(n, 'FM00000'), 'UTF8'), key, n
+       FROM generate_series(1, 3500) AS n, assay.result WHERE namespace = $1`,
+      [MAIN],
+    );
+    await node.labels.put({ namespace: MAIN, label: 'dead' }, addressOf('nowhere').key);
+    const pages = slow(node, 'dead labels', clock, FLEET.deadLabelsMs);
+    for (let round = 1; round <= 4; round++) {
+      expect(await fleet.database.query("SELECT FROM assay.label WHERE label = 'dead'")).toHaveLength(1);
+      await node.engine.janitor.run();
+      expect(pages()).toBeLessThanOrEqual(round + 1);
+    }
+    expect(await fleet.database.query("SELECT FROM assay.label WHERE label = 'dead'")).toEqual([]);
+    expect(await fleet.database.query('SELECT FROM assay.label')).toHaveLength(3500);
   });
 
   test('labels count for it, and a flood of them evicts nothing of others', async () => {

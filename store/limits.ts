@@ -32,6 +32,8 @@ export const STORE = {
   memoResultBytes: 4 * KIB,
   /** As long as the keys of GitHub's cache. */
   maxLabelBytes: 512,
+  /** Labels without a hit, the newest first, after which a search by prefix ends. Each is a lookup. */
+  deadLabels: 1000,
 
   // Uploads in parts, and staging
 

@@ -3,7 +3,7 @@
 // Sits above all layers of results: their `get` decides whether a label's result is a hit, and leases it. A
 // label whose result is gone can be put again: a put takes a label only if the label's result was missing at a moment
 // of the put. Of two puts that replace one result, the engine lets only one through; the other one begins again.
-
+// A search ends after STORE.deadLabels labels without a hit: anybody may put any number of them.
 import { AssayError } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import { isLossless } from '../../core/text/lossless.ts';
@@ -15,11 +15,13 @@ export function liveLabels(records: LabelRecords, results: Results): Labels {
     return (await results.get({ namespace, key })) !== undefined;
   }
 
-  async function firstHit(
-    namespace: Namespace,
-    candidates: AsyncIterable<Labelled>,
-  ): Promise<Labelled | undefined> {
-    for await (const candidate of candidates) if (await isHit(namespace, candidate)) return candidate;
+  async function firstHit(namespace: Namespace, prefixes: readonly string[]): Promise<Labelled | undefined> {
+    let dead = 0;
+    for (const prefix of prefixes)
+      for await (const candidate of records.withPrefix(namespace, prefix)) {
+        if (await isHit(namespace, candidate)) return candidate;
+        if (++dead === STORE.deadLabels) return undefined;
+      }
     return undefined;
   }
 
@@ -38,11 +40,10 @@ export function liveLabels(records: LabelRecords, results: Results): Labels {
         const named = await records.get({ namespace, label: exact });
         if (named && (await isHit(namespace, named))) return named;
       }
-      for (const prefix of prefixes.filter((text) => text === '' || isValidLabel(text))) {
-        const found = await firstHit(namespace, records.withPrefix(namespace, prefix));
-        if (found) return found;
-      }
-      return undefined;
+      return firstHit(
+        namespace,
+        prefixes.filter((text) => text === '' || isValidLabel(text)),
+      );
     },
   };
 }

@@ -63,6 +63,8 @@ export interface ServerInfo {
   readonly startedAt: number;
   /** Undefined if the store has no limit. */
   readonly space: { used(): number; readonly limit: number } | undefined;
+  /** Of the whole store: of a fleet, in PostgreSQL. Infinite without one. */
+  indexLimit(): number;
   /** Namespaces with a quota or a floor. */
   readonly accounts: readonly AccountUse[];
 }

@@ -224,6 +224,9 @@ export const DASHBOARD = {
   /** The part of the store's limit that the history may take, and its bytes without a limit. */
   historyShare: 0.02,
   historyBytes: 2 * GIB,
+  /** No run is reported into a history of so many times that. How long its count is used. */
+  historyRoom: 2,
+  historyCountMs: 1 * MINUTE,
   /** How often old documents are removed. */
   retentionMs: 10 * MINUTE,
   /** When an idle group of requests becomes a run. */
@@ -278,3 +281,8 @@ export const DASHBOARD = {
   /** A token that ends within this time is about to expire. */
   expiresSoonMs: 14 * 24 * 60 * MINUTE,
 } as const;
+
+/** What the history may take of a store that has this limit. */
+export function historyShare(limit: number): number {
+  return Math.min(DASHBOARD.historyBytes, limit * DASHBOARD.historyShare);
+}

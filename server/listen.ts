@@ -44,6 +44,8 @@ export interface ServerOptions {
   readonly storeFolder?: string | undefined;
   /** How much the store has, and may have. */
   readonly space?: { used(): number; readonly limit: number } | undefined;
+  /** Where documents and small blobs lie. Infinite by default. */
+  readonly indexLimit?: (() => number) | undefined;
   readonly accounts?: readonly AccountUse[] | undefined;
   readonly writeLog?: WriteLog | undefined;
   /** The server's own token, which has all rights. */
@@ -84,8 +86,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const capacity = new Capacity(limits, descriptorLimit());
   const minRate = new MinRate(limits, clock, capacity);
   const lifecycle = new Lifecycle();
-  const { storeFolder, space, accounts = [] } = options;
-  const info = { storeFolder, isLocal, startedAt: Date.now(), space, accounts };
+  const { storeFolder, space, accounts = [], indexLimit = () => Number.POSITIVE_INFINITY } = options;
+  const info = { storeFolder, isLocal, startedAt: Date.now(), space, indexLimit, accounts };
   const signatures = signatureCheck(access, s3Keys);
   // With TLS, the browser has checked that the certificate is valid for the name.
   const checkHost = isLocal && access.isOpen && !readOnly && !tls ? ownHostsOnly() : anyHost;

@@ -128,7 +128,8 @@ async function putRuns(history: History, runs: number, key: Hash): Promise<void>
     const team = TEAMS[number % TEAMS.length] ?? parseNamespace('web');
     const namespace = number % 4 === 1 ? parseNamespace(`${team}/pr/${number}`) : team;
     const sender = { namespace, identity: 'ci' };
-    await reports.keep(report, { history, sender, readable: undefined, blobs: undefined, now });
+    const unlimited = { limit: Number.POSITIVE_INFINITY, accounts: [] };
+    await reports.keep(report, { history, sender, ...unlimited, readable: undefined, blobs: undefined, now });
   });
 }
 

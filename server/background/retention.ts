@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { History } from '../../store/history.ts';
 import { STORE } from '../../store/limits.ts';
-import { DASHBOARD } from '../limits.ts';
+import { DASHBOARD, historyShare } from '../limits.ts';
 
 const CLOCKS_DIFFER_MS = 60 * 60 * 1000;
 
@@ -30,8 +30,24 @@ export const KEPT_MS: Readonly<Record<string, number>> = {
 };
 
 /** The largest first: what a full history loses. */
-const SHORTENED = ['run-lookups', 'run-details', 'miss-day', 'step-week', 'step-times', 'run'];
-const DAY = 24 * 60 * 60 * 1000;
+const SHORTENED = [
+  'run-lookups',
+  'run-details',
+  'miss-day',
+  'step-week',
+  'step-times',
+  'run',
+  'step-unkept',
+  'flaky',
+  'step',
+];
+const HOUR = 60 * 60 * 1000;
+const DAY = 24 * HOUR;
+/** How old a document may be in a full history: less and less. */
+const AGES = [
+  ...Array.from({ length: DASHBOARD.maxDays - 1 }, (_, at) => (DASHBOARD.maxDays - 1 - at) * DAY),
+  ...[12, 6, 3, 1].map((hours) => hours * HOUR),
+];
 
 export interface Retention {
   readonly history: History;
@@ -58,10 +74,9 @@ export async function removeOld(
 ): Promise<void> {
   for (const [kind, keptMs] of Object.entries(KEPT_MS))
     await removeBefore(history, kind, now() - keptMs, signal);
-  const most = Math.min(DASHBOARD.historyBytes, limit() * DASHBOARD.historyShare);
-  for (let days = DASHBOARD.maxDays - 1; days >= 1 && !signal.aborted; days--) {
-    if ((await history.usedBytes()) <= most) return;
-    for (const kind of SHORTENED) await removeBefore(history, kind, now() - days * DAY, signal);
+  for (const age of AGES) {
+    if (signal.aborted || (await history.usedBytes()) <= historyShare(limit())) return;
+    for (const kind of SHORTENED) await removeBefore(history, kind, now() - age, signal);
   }
 }
 

@@ -112,6 +112,7 @@ export const serveCommand = (wings: Wings): CommandModule => ({
         sessionSecret: sessionSecret(settings, opened),
         store,
         space: disk?.space,
+        indexLimit: opened.indexLimit,
         accounts: opened.accounts,
         writeLog,
         log,

@@ -65,6 +65,8 @@ export async function reportRun(
   const mayReadBlobs = store.identity.rights.has('blobs:read');
   const context = {
     history: historyOf(exchange),
+    limit: server.info.indexLimit(),
+    accounts: server.info.accounts,
     sender,
     readable: store.readable,
     blobs: mayReadBlobs ? store.blobs : undefined,

@@ -3,6 +3,7 @@ import { AssayError } from '../../../core/errors.ts';
 import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
 import type { StepId } from '../../../core/metadata/step-id.ts';
 import { type NamespaceRange, writtenFrom } from '../../../core/namespace.ts';
+import type { AccountUse } from '../../../store/accounts.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
 import { Semaphore } from '../../../store/shared/semaphore.ts';
 import type { Blobs } from '../../../store/store.ts';
@@ -14,6 +15,7 @@ import { timesWith } from '../trends/step-times.ts';
 import { stepsOf, stepWeeks } from '../trends/step-weeks.ts';
 import { explainMiss, isUnexplained } from './explain-misses.ts';
 import { MissDays } from './miss-days.ts';
+import { ReportRoom } from './report-room.ts';
 import {
   detailsDocument,
   documentsOf,
@@ -27,6 +29,9 @@ import {
 
 export interface ReportContext {
   readonly history: History;
+  /** The limit of the whole store, and who has a quota. */
+  readonly limit: number;
+  readonly accounts: readonly AccountUse[];
   readonly sender: Sender;
   readonly readable: NamespaceRange;
   /** Undefined if the sender may not read blobs: then nothing is explained. */
@@ -43,6 +48,7 @@ export interface KeptRun {
 export class Reports {
   readonly #days = new MissDays();
   readonly #weeks = stepWeeks();
+  readonly #room = new ReportRoom();
   #lastWrite: Promise<unknown> = Promise.resolve();
   readonly #explanations = new Semaphore({
     permits: DASHBOARD.maxExplanations,
@@ -52,7 +58,7 @@ export class Reports {
 
   /** Resolves when the run is stored. */
   async keep(report: RunReport, context: ReportContext): Promise<KeptRun> {
-    const { history, sender, now } = context;
+    const { history, sender, now, limit, accounts } = context;
     if (Number.isNaN(Date.parse(report.startedAt)))
       throw new AssayError('ASSAY_BAD_MESSAGE', 'startedAt is not a time');
     /* A second report under an id would change a run that people have looked at. */
@@ -62,11 +68,16 @@ export class Reports {
     const place = nameOf(report, sender, now);
     const [misses, steps] = [missesOf(report, place), stepsOf(report, place)];
     const known = await knownSteps(report, context);
-    const added = async () => [
-      ...documentsOf(report, sender, now, known),
-      ...(await flakyWith(report, place, history)),
-      ...(await timesWith(report, place, history)),
-    ];
+    const added = async () => {
+      const documents = [
+        ...documentsOf(report, sender, now, known),
+        ...(await flakyWith(report, place, history)),
+        ...(await timesWith(report, place, history)),
+      ];
+      const size = documents.reduce((sum, { bytes }) => sum + bytes.length, 0);
+      await this.#room.take(sender.namespace, size, { history, limit, accounts, now });
+      return documents;
+    };
     await this.#write(history, added, [
       { document: () => this.#days.add(misses), undo: () => this.#days.remove(misses) },
       { document: () => this.#weeks.add(steps), undo: () => this.#weeks.remove(steps) },

@@ -37,7 +37,7 @@ test('a store with more old documents than one batch loses all of them', async (
   expect((await history.page({ kind: 'run', limit: 2000 })).documents).toHaveLength(1);
 });
 
-test('a history beyond its share of the store loses its oldest details, and keeps the newest day', async () => {
+test('a history beyond its share of the store loses its oldest details, and keeps the newest hour', async () => {
   const history = memoryHistory();
   const size = 1000;
   const details = (days: number) => document('run-details', NOW - days * DAY - 1, size);
@@ -50,6 +50,9 @@ test('a history beyond its share of the store loses its oldest details, and keep
     Array.from({ length: 19 }, (_, days) => days),
   );
   expect((await history.page({ kind: 'hour', limit: 10 })).documents).toHaveLength(1);
+  await history.put(['run', 'step', 'flaky'].map((kind) => document(kind, NOW - 2 * 60 * 60 * 1000)));
   await removeOld({ history, limit: () => 0, now: () => NOW }, never);
   expect((await history.page({ kind: 'run-details', limit: 100 })).documents).toHaveLength(1);
+  for (const kind of ['run', 'step', 'flaky'])
+    expect((await history.page({ kind, limit: 100 })).documents, kind).toEqual([]);
 });

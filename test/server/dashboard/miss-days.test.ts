@@ -129,6 +129,8 @@ test('a report that could not be stored is in no sum', async () => {
   const context = {
     history: { ...history, put },
     sender: { namespace: WEB, identity: 'ci' },
+    limit: Number.POSITIVE_INFINITY,
+    accounts: [],
     readable: undefined,
     blobs: undefined,
     now: NOW,
@@ -154,6 +156,8 @@ test('reports at once, on a store that stores later ones first, are all in the s
   const context = {
     history: { ...history, put },
     sender: { namespace: WEB, identity: 'ci' },
+    limit: Number.POSITIVE_INFINITY,
+    accounts: [],
     readable: undefined,
     blobs: undefined,
     now: NOW,

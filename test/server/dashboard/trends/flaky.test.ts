@@ -29,6 +29,8 @@ async function after(...steps: readonly ReportedStep[]) {
     await reports.keep(report, {
       history,
       sender: { namespace: WEB, identity: 'ci' },
+      limit: Number.POSITIVE_INFINITY,
+      accounts: [],
       readable: [WEB],
       blobs: undefined,
       now: NOW + 3_600_000,

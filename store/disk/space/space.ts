@@ -256,7 +256,7 @@ export class Space {
     const { limit } = this;
     if (bytes > limit) throw new AssayError('ASSAY_TOO_LARGE', `${this.#name} is ${limit} bytes`);
     const { indexFile } = this.#currentUsage();
-    if (!isForIndex && indexFile + bytes > limit) throw tooLargeBesideIndex(bytes, indexFile, limit);
+    if (!isForIndex && indexFile + bytes > limit) throw tooLargeBesideIndex(bytes, limit);
   }
 
   #evictInBackground(): void {
@@ -450,10 +450,11 @@ function excessOver(target: number, usage: Usage): number {
   return Math.max(inUse(usage) - target, Math.min(onDisk(usage) - target, usage.files));
 }
 
-function tooLargeBesideIndex(bytes: number, indexFile: number, limit: number): AssayError {
+/** Does not say how large the index is: that would tell what others store. */
+function tooLargeBesideIndex(bytes: number, limit: number): AssayError {
   return new AssayError(
     'ASSAY_STORE_FULL',
-    `the index file takes ${indexFile} bytes of the limit of ${limit} and never shrinks; a file of ${bytes} bytes does not fit beside it; raise the limit, or create a new store`,
+    `the index file never shrinks, and a file of ${bytes} bytes does not fit beside it into the limit of ${limit}; raise the limit, or create a new store`,
   );
 }
 

@@ -32,7 +32,7 @@ import type { LostObjects } from './lost-objects.ts';
 import { NoSuchObject, type ObjectList, WrongChunk } from './object-reader.ts';
 import type { Presence } from './presence.ts';
 import type { SharedReads, Tier } from './shared-reads.ts';
-import type { FleetSpace } from './space.ts';
+import type { FleetSpace, Incoming } from './space.ts';
 import { EVERYONE, NOBODY, type TenantNumbers } from './tenants.ts';
 import type { WrongObjects } from './wrong-objects.ts';
 
@@ -289,23 +289,28 @@ export class FleetBlobs implements Blobs {
     if (content instanceof Uint8Array && content.byteLength <= FLEET.inlineBytes)
       return this.#putSmall(expected, Buffer.from(content), sender);
     const isLarge = (size: number) => size > FLEET.inlineBytes;
-    if (isLarge(expected.size ?? 0)) this.#refuseLarge(sender, expected.size);
+    if (expected.size !== undefined && isLarge(expected.size)) {
+      this.#refuseLarge(sender);
+      this.#parts.space.refuseAnnounced(expected.size, sender.holder);
+      this.#parts.space.refuseIfFull('bucket', 1, sender.holder);
+    }
+    const incoming = this.#parts.space.receive(sender.holder);
     const pieces = limited(expected, content, (size) => {
-      if (isLarge(size)) this.#parts.space.refuseIfFull('bucket', size, sender.holder);
+      if (isLarge(size)) incoming.grow(size);
     });
     try {
       const first = await takeUpTo(pieces, FLEET.inlineBytes);
       if (first.length <= FLEET.inlineBytes) return await this.#putSmall(expected, first, sender);
       this.#refuseLarge(sender);
-      return await this.#putLarge(expected, prepend(first, pieces), sender);
+      return await this.#putLarge(expected, prepend(first, pieces), sender, incoming);
     } finally {
+      incoming.end();
       await pieces.return(undefined);
     }
   }
 
-  #refuseLarge({ holder }: Sender, size?: number): void {
+  #refuseLarge({ holder }: Sender): void {
     this.#parts.bucket.refuseIfAway();
-    this.#parts.space.refuseIfFull('bucket', size, holder);
     this.#parts.space.refuseIfFull('index', 1, holder);
   }
 
@@ -342,7 +347,12 @@ export class FleetBlobs implements Blobs {
     return put;
   }
 
-  async #putLarge(expected: Expected, pieces: AsyncIterable<Uint8Array>, sender: Sender): Promise<Digest> {
+  async #putLarge(
+    expected: Expected,
+    pieces: AsyncIterable<Uint8Array>,
+    sender: Sender,
+    incoming: Incoming,
+  ): Promise<Digest> {
     const present = await this.#findPresent(expected);
     if (present && (await this.#hasObjects(expected.hash, present)))
       return this.#confirm(expected, pieces, sender);
@@ -354,7 +364,7 @@ export class FleetBlobs implements Blobs {
           objects.put(name, hashed, expected.size, expected.hash),
         );
         const { digest, checksums } = hashed.finished();
-        await this.adopt(digest, checksums, [name], [digest.size], sender);
+        await this.adopt(digest, checksums, [name], [digest.size], sender, incoming);
         return digest;
       } finally {
         hash.discard();
@@ -362,13 +372,14 @@ export class FleetBlobs implements Blobs {
     });
   }
 
-  /** Makes the objects of a finished upload visible as one blob. */
+  /** Makes the objects of a finished upload visible as one blob. `incoming` counts as stored from then on. */
   async adopt(
     digest: Digest,
     checksums: Buffer,
     names: readonly string[],
     lengths: readonly number[],
     { tenant, holder }: Sender,
+    incoming?: Incoming,
   ): Promise<void> {
     const number = await this.#parts.tenants.assign(tenant);
     const numbers = holder && (await this.#parts.accounts.numbersOf(holder));
@@ -377,6 +388,7 @@ export class FleetBlobs implements Blobs {
     const put = await this.#run(digest, PUT_LARGE, PUT_LARGE_HELD, values, numbers);
     if (!put)
       throw new AssayError('ASSAY_STORE_FAULT', 'the upload took so long that its object was given up');
+    incoming?.end();
     if (put.isMine) {
       this.#parts.space.stored('bucket', digest.size, holder);
       this.#parts.space.stored('index', BLOB_ROW_BYTES, holder);

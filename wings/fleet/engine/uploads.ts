@@ -29,7 +29,7 @@ import type { Bucket } from './bucket.ts';
 import type { ObjectRows } from './index/object-rows.ts';
 import { readChunks, WrongChunk } from './object-reader.ts';
 import { PartPieces, type ReceivingUpload } from './part-pieces.ts';
-import type { FleetSpace } from './space.ts';
+import type { FleetSpace, Incoming } from './space.ts';
 import { NOBODY, type TenantNumbers } from './tenants.ts';
 import type { PartRow, UploadKey, UploadRow, UploadRows } from './upload-rows.ts';
 
@@ -141,7 +141,8 @@ export class FleetUploads {
       refuseBadPart(row, part);
       const rest = (expected.size ?? 0) - offset;
       if (rest > FLEET.inlineBytes) this.#parts.bucket.refuseIfAway();
-      if (rest > 0) this.#parts.space.refuseIfFull('bucket', rest, sender.holder);
+      this.#parts.space.refuseAnnounced(expected.size ?? 0, sender.holder);
+      if (rest > 0) this.#parts.space.refuseIfFull('bucket', 1, sender.holder);
       const ready = this.#takeReady(keyOf(id, sender.tenant), row);
       const hash = offset === 0 ? await ContentHash.create() : ready;
       const owner = row
@@ -217,27 +218,32 @@ export class FleetUploads {
   async #addObject(upload: OwnedUpload, first: Buffer, pieces: PartPieces): Promise<void> {
     this.#parts.bucket.refuseIfAway();
     this.#parts.space.refuseIfFull('bucket', 1, upload.sender.holder);
-    await this.#parts.objectRows.whileUploading(async (name) => {
+    const incoming = this.#parts.space.receive(upload.sender.holder);
+    const added = this.#parts.objectRows.whileUploading(async (name) => {
       const checksums = await ChunkChecksums.create();
       let length = 0;
       async function* segment(): AsyncGenerator<Uint8Array> {
         for await (const piece of pieces.segment(first)) {
           checksums.update(piece);
           length += piece.byteLength;
+          incoming.grow(length);
           yield piece;
         }
       }
       await this.#parts.bucket.attempt((objects) => objects.put(name, segment(), undefined));
-      await this.#addPart(upload, { length, checksums: checksums.finish(), bytes: null, object: name });
+      const part = { length, checksums: checksums.finish(), bytes: null, object: name };
+      await this.#addPart(upload, part, incoming);
     });
+    await added.finally(() => incoming.end());
   }
 
-  async #addPart(upload: OwnedUpload, part: Omit<PartRow, 'position'>): Promise<void> {
+  async #addPart(upload: OwnedUpload, part: Omit<PartRow, 'position'>, incoming?: Incoming): Promise<void> {
     const outcome = await this.#parts.rows.addPart(upload, { ...part, position: upload.committed });
     if (outcome === 'superseded') throw superseded();
     if (outcome === 'given up')
       throw new AssayError('ASSAY_STORE_FAULT', 'the part took so long that its object was given up');
     upload.committed += part.length;
+    incoming?.end();
     this.#parts.space.stored('bucket', part.length, upload.sender.holder);
   }
 

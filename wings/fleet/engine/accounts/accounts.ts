@@ -44,6 +44,8 @@ export class FleetAccount {
   #held: HeldBytes = { bucket: 0, index: 0 };
   /** By this node, since the figures were read. */
   readonly #stored = { bucket: 0, index: 0 };
+  /** Bytes for the bucket that are arriving at this node. */
+  receiving = 0;
 
   constructor(settings: AccountSettings, limits: HeldBytes) {
     this.name = settings.name;
@@ -74,13 +76,10 @@ export class FleetAccount {
     this.#stored[part] += bytes;
   }
 
-  /** With what this node has stored since the janitor counted. */
-  heldHere(part: keyof HeldBytes): number {
-    return this.#held[part] + this.#stored[part];
-  }
-
+  /** With what this node has stored since the janitor counted, and what it is receiving. */
   isFull(part: keyof HeldBytes, bytes: number): boolean {
-    return this.heldHere(part) + bytes > Math.floor(this.quota[part] * FLEET.refuseFrom);
+    const here = this.#stored[part] + (part === 'bucket' ? this.receiving : 0);
+    return this.#held[part] + here + bytes > Math.floor(this.quota[part] * FLEET.refuseFrom);
   }
 
   includes(prefix: string): boolean {

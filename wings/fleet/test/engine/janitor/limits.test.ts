@@ -353,6 +353,62 @@ describe('a write', () => {
     expect([...fleet.objects.kept.values()].every(({ length }) => length < LARGE)).toBe(true);
   });
 
+  test.each(['put', 'upload in parts'])(
+    '(%s) is refused if it does not fit beside those that arrive',
+    async (kind) => {
+      const one = await fleet.node({ maxBytes: 10 * LARGE, maxIndexBytes: Number.POSITIVE_INFINITY });
+      const { promise: last, resolve: sendLast } = Promise.withResolvers<void>();
+      let settled = 0;
+      async function* held(bytes: Buffer): AsyncGenerator<Buffer> {
+        yield bytes.subarray(0, LARGE - 1);
+        settled++;
+        await last;
+        yield bytes.subarray(LARGE - 1);
+      }
+      const send = async (number: number) => {
+        const bytes = contentOf(`${number}`, LARGE);
+        const expected = { hash: digestOf(bytes).hash, size: undefined };
+        if (kind === 'put') await one.blobs.put(expected, held(bytes));
+        else
+          await one.uploads.append(`${number}`, { expected, offset: 0, content: held(bytes), isLast: true });
+      };
+      const sent = Array.from({ length: 30 }, (_, number) =>
+        send(number).catch((error: unknown) => {
+          settled++;
+          throw error;
+        }),
+      );
+      const outcomes = Promise.allSettled(sent);
+      await expect.poll(() => settled).toBe(30);
+      sendLast();
+      expect((await outcomes).filter(({ status }) => status === 'fulfilled').length).toBe(11);
+      for (const outcome of await outcomes)
+        if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(full);
+    },
+  );
+
+  test('tells nobody how much others hold, by what it says or by an announced size', async () => {
+    const account = { name: 'acme/pr', namespaces: ['acme/pr'], quota: { bytes: 5 * LARGE } };
+    const one = await fleet.node({ maxBytes: 9 * LARGE, accounts: [account], memoMs: 0 });
+    /** Announces sizes, sends nothing, and returns what it is told. */
+    const probe = async (namespace: string) => {
+      await one.engine.janitor.run();
+      const told: string[] = [];
+      for (let parts = 1; parts <= 12; parts++) {
+        const expected = { hash: digestOf(contentOf(`${parts}`, 1)).hash, size: parts * LARGE };
+        async function* nothing(): AsyncGenerator<Buffer> {}
+        const put = one.tenant(parseNamespace(namespace)).blobs.put(expected, nothing());
+        told.push(await put.then(String, String));
+      }
+      return told;
+    };
+    const before = [await probe('acme/pr/1'), await probe('globex')];
+    expect(before[0]?.[11]).toContain('ASSAY_STORE_FULL');
+    for (const namespace of ['acme/pr/2', 'initech', 'globex-2'])
+      await putOne(one.tenant(parseNamespace(namespace)), contentOf(namespace, LARGE));
+    expect([await probe('acme/pr/1'), await probe('globex')]).toEqual(before);
+  });
+
   test('that is repeated takes no space', async () => {
     const one = await fleet.node({ maxBytes: 2 * LARGE, memoMs: 0 });
     for (let number = 0; number < 20; number++) await putOne(one, contentOf('same', LARGE));

@@ -228,10 +228,11 @@ function statIsFolder(path: string): boolean {
   return existsSync(path) && lstatSync(realpathSync(path)).isDirectory();
 }
 
-/** Whether a path is the other one or below it, also through links above it. */
+/** Whether a path is the other one or below it: as it is written, or through links above it. */
 function isWithin(path: string, other: string): boolean {
   const real = (one: string) => join(realpathSync(dirname(one)), basename(one));
-  return !relative(real(other), real(path)).startsWith('..');
+  const isBelow = (one: string, folder: string) => !relative(folder, one).startsWith('..');
+  return isBelow(path, other) || isBelow(real(path), real(other));
 }
 
 function folderWith(path: string, old: string): void {

@@ -47,7 +47,11 @@ function declare(): void {
     '--allowImportingTsExtensions',
     '--skipLibCheck',
   ];
-  const language = ['--target', 'esnext', '--module', 'nodenext', '--strict', '--exactOptionalPropertyTypes'];
+  // The types of wings reach the server, which must not see the types of browsers.
+  const language = [
+    ...['--target', 'esnext', '--lib', 'esnext', '--module', 'nodenext'],
+    ...['--strict', '--exactOptionalPropertyTypes'],
+  ];
   const places = ['--types', 'node', '--rootDir', ROOT, '--outDir', TYPES];
   execFileSync(
     join(ROOT, 'node_modules/.bin/tsc'),

@@ -54,10 +54,10 @@ function isBundleCurrent(): boolean {
 }
 
 function newestSource(): number {
-  const rooms = ['bin', 'client', 'core', 'hermeticity', 'server', 'store', 'system'];
+  const rooms = ['bin', 'client', 'core', 'hermeticity', 'server', 'store', 'system', 'wings'];
   const files = rooms.flatMap((room) =>
     readdirSync(join(PROJECT, room), { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.ts'))
+      .filter((path) => path.endsWith('.ts') && !/^[^/]+\/(test|bench)\//.test(path))
       .map((path) => join(PROJECT, room, path)),
   );
   return Math.max(...files.map((file) => statSync(file).mtimeMs));

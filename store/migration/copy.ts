@@ -4,14 +4,15 @@
 // Invariants:
 // M1 Nothing in the target is replaced, except a result that is no hit because a blob of it is missing.
 // M2 Blobs come before the results that name them, and results before labels. So whatever moment a copy is killed
-//    at, the target has only whole results.
+//    at, the target has only whole results. A blob that came after the pass over the blobs is copied with the first
+//    result that names it. So one pass has every result that is in the source from its beginning to its end.
 // M3 The target says what is there already, so a copy keeps no state of its own and may be repeated at any time.
 // M4 Every byte is checked twice: against the source's checksum when it is read, and against its SHA-256 by the put.
 // M5 A copy has ended when a pass over the whole source finds nothing that the target lacks.
 //
 // The target counts everything as used now: the order of use of the source is lost.
 import { concurrently } from '../../core/concurrently.ts';
-import { type Digest, EMPTY, type Hash } from '../../core/digest.ts';
+import { type Digest, EMPTY, type Hash, parseHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import { STORE } from '../limits.ts';
@@ -48,6 +49,10 @@ export interface CopyOptions {
   readonly onProgress: (progress: CopyProgress) => void;
   /** Awaited between pages, while nothing of the source is open. */
   readonly onPage?: (() => Promise<void>) | undefined;
+  /** Results that are not copied. */
+  readonly leavesOut?: (address: ResultAddress) => boolean;
+  /** Passes over a source that is written meanwhile (M5). */
+  readonly passes?: number;
 }
 
 export interface Copied extends CopyProgress {
@@ -61,7 +66,7 @@ export async function copyStore(options: CopyOptions): Promise<Copied> {
   const copy = new Copy(options, inspection);
   for (let pass = 1; ; pass++) {
     const isComplete = await copy.pass(pass);
-    if (isComplete || pass === STORE.copyPasses) return { ...copy.progress, isComplete };
+    if (isComplete || pass >= (options.passes ?? STORE.copyPasses)) return { ...copy.progress, isComplete };
   }
 }
 
@@ -192,9 +197,10 @@ class Copy {
   async #copyResults(): Promise<void> {
     for (let position: string | undefined; ; ) {
       const page = await this.#from.records.after(position);
-      const named = page.records.flatMap(({ result }) => result.references);
-      const missing = await this.#missing(named);
-      await concurrently(page.records, STORE.copiesAtOnce, async ({ address, result }) => {
+      const records = page.records.filter(({ address }) => !this.#options.leavesOut?.(address));
+      const named = records.flatMap(({ result }) => result.references);
+      const missing = await this.#missingAfterCopy(named);
+      await concurrently(records, STORE.copiesAtOnce, async ({ address, result }) => {
         if (result.references.some(({ hash }) => missing.has(hash))) this.#incomplete++;
         else await this.#copyResult(address, result);
       });
@@ -203,6 +209,23 @@ class Copy {
       position = page.position;
       if (position === undefined) return;
     }
+  }
+
+  /** Copies what the target lacks of these, and returns what it still lacks (M2). */
+  async #missingAfterCopy(named: readonly Digest[]): Promise<Set<Hash>> {
+    const missing = await this.#missing(named);
+    if (missing.size === 0) return missing;
+    await concurrently([...missing], STORE.copiesAtOnce, async (hash) => {
+      const blob = await this.#inspected(hash);
+      for (const lacking of blob ? await this.#lacking([blob]) : []) await this.#copyBlob(lacking);
+    });
+    return this.#missing(named);
+  }
+
+  /** The blob with its tenants, as the source has it now. */
+  async #inspected(hash: Hash): Promise<InspectedBlob | undefined> {
+    const [next] = await this.#inspection.blobsAfter(hashBefore(hash));
+    return next?.hash === hash ? next : undefined;
   }
 
   async #missing(digests: readonly Digest[]): Promise<Set<Hash>> {
@@ -261,6 +284,12 @@ class Copy {
 interface LackingBlob {
   readonly digest: Digest;
   readonly views: Blobs[];
+}
+
+/** The last hash that is less. Undefined before the first. */
+function hashBefore(hash: Hash): Hash | undefined {
+  const number = BigInt(`0x${hash}`);
+  return number === 0n ? undefined : parseHash((number - 1n).toString(16).padStart(hash.length, '0'));
 }
 
 /** Errors about one blob of the source. Others are failures of a store, and end the copy. */

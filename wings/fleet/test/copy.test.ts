@@ -173,3 +173,28 @@ test('what the target has stays, a blob that is damaged in the source is left ou
   expect(await fleet.results.get(addressOf('bad'))).toBeUndefined();
   expect(await fleet.blobs.missing([digestOf(good), digestOf(bad)])).toEqual([digestOf(bad)]);
 });
+
+test('one pass has a result that is replaced meanwhile, with its new blobs for their tenants', async () => {
+  const source = await openFolder();
+  const acme = source.tenant('acme');
+  const address = addressOf('changing', ACME);
+  await acme.results.put(address, resultNaming(await putOne(acme, contentOf('old', 100))));
+  const content = contentOf('new', LARGE);
+  const target = await openFolder();
+  let pages = 0;
+  const copied = await copyStore({
+    from: source.engine,
+    to: target.engine,
+    passes: 1,
+    onProgress: () => {},
+    async onPage() {
+      pages++;
+      if (pages > 1) return;
+      await acme.results.put(address, resultNaming(await putOne(acme, content)), { replace: true });
+    },
+  });
+  expect(copied).toMatchObject({ pass: 1, incomplete: 0, unreadable: 0 });
+  const arrived = target.tenant('acme');
+  expect(await arrived.results.get(address)).toMatchObject({ references: [digestOf(content)] });
+  expect(await target.tenant('beta').blobs.missing([digestOf(content)])).toHaveLength(1);
+});

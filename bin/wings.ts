@@ -4,6 +4,7 @@ import type { StepHook, StepHookPort } from '../client/run/step-hook.ts';
 import type { Wing } from '../core/cli/wing.ts';
 import type { EnginePort } from '../server/commands/engine-port.ts';
 import type { IssuersPort } from '../server/config/issuers-port.ts';
+import { wing as backup } from '../wings/backup/index.ts';
 import { wing as bazelWorker } from '../wings/bazel-worker/index.ts';
 import { wing as doctor } from '../wings/doctor/index.ts';
 import { wing as fleet } from '../wings/fleet/index.ts';
@@ -17,6 +18,7 @@ export type Ports = StepHookPort;
 type AnyWing = Wing<Ports> & Partial<EnginePort & IssuersPort>;
 
 export const WINGS: Readonly<Record<string, AnyWing>> = {
+  backup,
   'bazel-worker': bazelWorker,
   doctor,
   fleet,
@@ -43,6 +45,8 @@ export const WING_OF: Readonly<Record<string, string>> = {
   reproduce: 'reproduce',
   restore: 'snapshots',
   save: 'snapshots',
+  'store backup': 'backup',
   'store migrate': 'fleet',
+  'store restore': 'backup',
   'store verify': 'fleet',
 };

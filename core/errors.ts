@@ -296,6 +296,16 @@ const catalogue = {
     hint: 'Point --store, or ASSAY_STORE, at a store. `assay run` and `assay serve` create one.',
     status: 404,
   },
+  ASSAY_NO_BACKUP: {
+    summary: 'The folder has no finished backup, or the backup lacks what was asked for.',
+    hint: 'Name the folder that `assay store backup` wrote. Repeat that command if it was interrupted.',
+    status: 404,
+  },
+  ASSAY_NOT_EMPTY: {
+    summary: 'The folder or the file holds something already. Nothing was changed.',
+    hint: 'Give an empty folder, or one that does not exist.',
+    status: 409,
+  },
   ASSAY_STORE_SAME_PID: {
     summary: 'A process with the same PID, in another container, has the store open.',
     hint: 'Share the PID namespace (docker run --pid=host, or --pid=container:NAME), or give each container its own store and share results with `assay serve`.',

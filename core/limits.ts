@@ -1,5 +1,5 @@
 // The limits of the language: messages, trees and hashing. Each other room has its own limits.ts.
-import { KIB, MIB } from './units.ts';
+import { KIB, MIB, SECOND } from './units.ts';
 
 export const MESSAGE = {
   /** Fields of one message at all depths: ten for each of 100,000 files. */
@@ -11,6 +11,12 @@ export const EXPANDED_TREE = {
   maxEntries: 2_000_000,
   /** The limit for the total length of its paths. */
   maxPathLength: 256 * MIB,
+} as const;
+
+export const CLI = {
+  /** How often a person sees the progress of a long command, and how often a program does. */
+  progressMs: 10 * SECOND,
+  progressJsonMs: 1 * SECOND,
 } as const;
 
 export const SMALL_HASH = {

@@ -39,6 +39,14 @@ export function protocolNamespace(protocol: string, within: Namespace): Namespac
   return `~${protocol}${within === '' ? '' : `/${within}`}` as Namespace;
 }
 
+/** Protocols whose results are the parts of uploads that are not finished. */
+export const UPLOAD_PARTS = { actions: 'actions-pending', azure: 'azure-blocks' } as const;
+
+/** True if a result with this namespace is a part of an upload, and no entry yet. */
+export function isUploadPart(stored: Namespace): boolean {
+  return Object.values(UPLOAD_PARTS).some((protocol) => `${stored}/`.startsWith(`~${protocol}/`));
+}
+
 /**
  * Between the namespace of an identity and the one that its request names. No client can send it, so what one
  * identity writes below its namespace is never the namespace of another.

@@ -24,10 +24,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 const ORDER: Readonly<Record<string, readonly string[]>> = {
   core: [
     'bun.ts  concurrently.ts  edit-message.ts  errors.ts  key-version.ts  labels.ts  shapes.ts  small-sha256.ts  text  units.ts  version.ts',
-    'proto/generated/build/bazel/semver  proto/generated/google/protobuf',
+    'limits.ts  proto/generated/build/bazel/semver  proto/generated/google/protobuf',
     'proto/generated/google/rpc',
     'proto/generated',
-    'cli  grpc  html  limits.ts  namespace.ts  path.ts  request-shapes.ts',
+    'cli  grpc  html  namespace.ts  path.ts  request-shapes.ts',
     'config  message.ts  sha256.ts  tokens',
     'digest.ts  evidence.ts  fastcdc.ts',
     'metadata',

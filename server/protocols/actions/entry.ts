@@ -2,12 +2,17 @@
 // paths and the compression. A label for each key lets a lookup find entries by a prefix.
 import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { DEFAULT_NAMESPACE, type Namespace, protocolNamespace } from '../../../core/namespace.ts';
+import {
+  DEFAULT_NAMESPACE,
+  type Namespace,
+  protocolNamespace,
+  UPLOAD_PARTS,
+} from '../../../core/namespace.ts';
 import { isLossless } from '../../../core/text/lossless.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 
 const MAX_VERSION_LENGTH = 512;
-const PENDING = protocolNamespace('actions-pending', DEFAULT_NAMESPACE);
+const PENDING = protocolNamespace(UPLOAD_PARTS.actions, DEFAULT_NAMESPACE);
 
 /**
  * The namespace of all entries of a version. A version may be any text, so its hash is part of the namespace.

@@ -2,7 +2,7 @@
 // of blocks. Blocks are in the store, so a restart loses none. Unused blocks are evicted like any result.
 import { type Digest, digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import { DEFAULT_NAMESPACE, protocolNamespace } from '../../../core/namespace.ts';
+import { DEFAULT_NAMESPACE, protocolNamespace, UPLOAD_PARTS } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { receiveWhole } from '../../http/upload.ts';
@@ -49,7 +49,7 @@ async function receiveBlock(exchange: Exchange, { uploadId, query }: BlobUpload)
   await receiveArtifact(exchange, blockAddress(uploadId, blockIdIn(query)), { replace: true });
 }
 
-const BLOCKS = protocolNamespace('azure-blocks', DEFAULT_NAMESPACE);
+const BLOCKS = protocolNamespace(UPLOAD_PARTS.azure, DEFAULT_NAMESPACE);
 
 function blockAddress(uploadId: string, blockId: string): ResultAddress {
   return { namespace: BLOCKS, key: digestOf(Buffer.from(`${uploadId}\0${blockId}`)).hash };

@@ -16,11 +16,16 @@ export async function checkRemote(text: string | undefined, token: string | unde
   try {
     const url = parseRemoteUrl(text);
     const answer = await answers(url, token);
-    const known = answer.state === 'ill' ? undefined : await scope(url, token);
-    return [answer, ...(known ? [known] : []), ...secrecy(url, token)];
+    return [answer, ...(answer.state === 'ill' ? secrecy(url, token) : await checkToken(url, token))];
   } catch (error) {
     return [illBecause('remote', error, 'Correct ASSAY_REMOTE or --remote.')];
   }
+}
+
+/** What the token may do, and who may see it. */
+export async function checkToken(url: URL, token: string | undefined): Promise<Finding[]> {
+  const known = await scope(url, token);
+  return [...(known ? [known] : []), ...secrecy(url, token)];
 }
 
 async function answers(url: URL, token: string | undefined): Promise<Finding> {

@@ -1,7 +1,10 @@
 // `assay doctor` in installations with one fault each: it names the fault, gives a remedy, and fails.
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { VERSION } from '../../../store/disk/fs/layout.ts';
 import { type RunOptions, Workshop } from '../../../test/rig/assay.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
@@ -107,5 +110,55 @@ describe('doctor reports a remote', () => {
     const { code, about } = await doctor(['--remote', 'nowhere']);
     expect(code).toBe(3);
     expect(about('remote')).toMatchObject({ state: 'ill' });
+  });
+});
+
+describe('doctor of a server', () => {
+  async function served(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<string> {
+    const server = await ServerProcess.start(join(shop.folder, 'served'), { args, env });
+    onTestFinished(() => server.kill());
+    return server.url;
+  }
+
+  test('that works: its version, gRPC, its clock, and the figures for whom may see them', async () => {
+    const env = { ASSAY_TOKEN: 'a-token-of-the-whole-server' };
+    const url = await served([], env);
+    const { code, about, ill } = await doctor(['--server', url], { env });
+    expect({ code, ill }).toEqual({ code: 0, ill: [] });
+    for (const subject of ['server', 'ready', 'clock', 'grpc', 'access', 'token', 'figures', 'damage'])
+      expect(about(subject), subject).toMatchObject({ state: 'well' });
+    expect(about('store')).toBeUndefined();
+    expect(about('access')?.detail).toBe('requests without a token are refused');
+    expect(about('figures')?.detail).toMatch(/^the store has \S+ \S+ of /);
+    const without = await doctor(['--server', url]);
+    expect(without.about('figures')?.detail).toContain('server:stats');
+    expect(without.about('grpc')).toMatchObject({ state: 'well', detail: 'it arrives; a token is needed' });
+  });
+
+  test('that is none, or does not answer', async () => {
+    const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const found = await doctor(['--server', `http://127.0.0.1:${port}`]);
+    expect(found.code).toBe(3);
+    expect(found.about('server')).toMatchObject({
+      state: 'ill',
+      detail: expect.stringContaining('no Assay server'),
+    });
+    expect(found.about('grpc')).toMatchObject({ state: 'notice' });
+    const away = await doctor(['--server', 'http://127.0.0.1:1']);
+    expect([away.code, away.ill.map(({ subject }) => subject)]).toEqual([3, ['server']]);
+    const { code, stderr } = await shop.assay([
+      'doctor',
+      '--server',
+      'http://127.0.0.1:1',
+      '--remote',
+      'http://x',
+    ]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--server checks a server alone')]);
   });
 });

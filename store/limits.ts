@@ -191,8 +191,6 @@ export const STORE = {
   copiedDocuments: 64,
   /** Passes over a source that is being written meanwhile. */
   copyPasses: 5,
-  /** How often a person sees the progress of a long command. */
-  progressMs: 10 * SECOND,
 
   // The scrub
 

@@ -9,11 +9,11 @@ import {
   parseNumber,
   usage,
 } from '../../../core/cli/command.ts';
+import { Telling } from '../../../core/cli/progress.ts';
 import { bytes, counted } from '../../../core/text/amounts.ts';
 import { becomeNode } from '../../../server/commands/become-node.ts';
 import { refuseIfNoStore } from '../../../store/disk/fs/layout.ts';
 import type { StoreEvent } from '../../../store/events.ts';
-import { STORE } from '../../../store/limits.ts';
 import { type Copied, type CopyProgress, copyStore } from '../../../store/migration/copy.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { ScrubJournal } from '../../../store/scrub/journal.ts';
@@ -148,11 +148,11 @@ async function migrate(flags: ParsedFlags): Promise<number> {
   try {
     const target = await openSide(to, flags);
     try {
-      const output = new Output(flags.given('json'));
+      const output = new Telling(flags.given('json'));
       const copied = await copyStore({
         from: source.engine,
         to: target.engine,
-        onProgress: (progress) => output.show(progress, () => copyText(progress)),
+        onProgress: (progress) => output.progress(progress, () => copyText(progress)),
         onPage: source.trim,
       });
       output.report(copied, copyReport(copied));
@@ -179,7 +179,7 @@ async function verify(flags: ParsedFlags): Promise<number> {
   try {
     const journal = folder === undefined ? undefined : new ScrubJournal(resolve(folder), Date.now);
     const earlier = journal?.read();
-    const output = new Output(flags.given('json'));
+    const output = new Telling(flags.given('json'));
     const scrubbed = await scrub(
       earlier && earlier.finishedAt === undefined ? earlier : newProgress(Date.now()),
       {
@@ -190,7 +190,9 @@ async function verify(flags: ParsedFlags): Promise<number> {
         onProgress(progress) {
           journal?.write(progress);
           const { blobs, bytes: read, damaged } = progress;
-          output.show({ share: shareDone(progress), blobs, bytes: read, damaged }, () => scrubText(progress));
+          output.progress({ share: shareDone(progress), blobs, bytes: read, damaged }, () =>
+            scrubText(progress),
+          );
         },
       },
     );
@@ -200,27 +202,6 @@ async function verify(flags: ParsedFlags): Promise<number> {
     return scrubbed.damaged === 0 ? 0 : DAMAGED;
   } finally {
     await store.close();
-  }
-}
-
-/** Progress on standard error: the first at once, then one line from time to time. The report on standard output. */
-class Output {
-  readonly #json: boolean;
-  #shownAt = Number.NEGATIVE_INFINITY;
-
-  constructor(json: boolean) {
-    this.#json = json;
-  }
-
-  show(progress: object, text: () => string): void {
-    const now = performance.now();
-    if (now - this.#shownAt < (this.#json ? STORE.journalMs : STORE.progressMs)) return;
-    this.#shownAt = now;
-    process.stderr.write(`${this.#json ? JSON.stringify(progress) : `assay: ${text()}`}\n`);
-  }
-
-  report(report: object, text: string): void {
-    process.stdout.write(`${this.#json ? JSON.stringify(report) : text}\n`);
   }
 }
 

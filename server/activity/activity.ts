@@ -13,7 +13,7 @@ import { VERSION } from '../../core/version.ts';
 import type { History } from '../../store/history.ts';
 import type { LogEntry } from '../../store/log/write-log.ts';
 import type { Identity } from '../access/identity.ts';
-import { documentOf } from '../dashboard/documents.ts';
+import { documentOf } from '../history/documents.ts';
 import { DASHBOARD } from '../limits.ts';
 import { Callers } from './caller.ts';
 import { DeniedWrites } from './denied.ts';

@@ -1,5 +1,5 @@
 // The counts of one namespace in one minute or hour, and their JSON in the history.
-import { bucketOf, emptyLatency } from './latency.ts';
+import { bucketOf, emptyLatency } from '../pages/latency.ts';
 
 export class Counters {
   requests = 0;

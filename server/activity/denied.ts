@@ -3,7 +3,7 @@
 import type { Namespace } from '../../core/namespace.ts';
 import type { HistoryDocument } from '../../store/history.ts';
 import type { DeniedWrite } from '../dashboard/api/types.ts';
-import { documentOf } from '../dashboard/documents.ts';
+import { documentOf } from '../history/documents.ts';
 
 const MAX_WAITING = 20;
 

@@ -6,7 +6,7 @@
 // process has not stored yet. It reads the widest documents that it can: a day of minutes took a second to read.
 import { DEFAULT_NAMESPACE, isInRange, type Namespace, type NamespaceRange } from '../../core/namespace.ts';
 import type { History, HistoryDocument } from '../../store/history.ts';
-import { documentOf, documentsIn } from '../dashboard/documents.ts';
+import { documentOf, documentsIn } from '../history/documents.ts';
 import { DASHBOARD } from '../limits.ts';
 import { Counters, type StoredCounters } from './counters.ts';
 

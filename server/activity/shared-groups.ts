@@ -3,8 +3,8 @@
 // Two nodes that write at the same moment may lose one part until its node writes again: a run of another tool is for
 // people to look at, and nothing depends on it.
 import type { History, HistoryDocument } from '../../store/history.ts';
-import { contentOf, documentOf } from '../dashboard/documents.ts';
 import type { RunPart, StoredRow } from '../dashboard/runs/run-documents.ts';
+import { contentOf, documentOf } from '../history/documents.ts';
 import { DASHBOARD } from '../limits.ts';
 import type { StoredLookups } from './groups.ts';
 

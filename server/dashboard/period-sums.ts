@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import type { Namespace } from '../../core/namespace.ts';
 import type { HistoryDocument } from '../../store/history.ts';
 import { STORE } from '../../store/limits.ts';
-import { documentOf } from './documents.ts';
+import { documentOf } from '../history/documents.ts';
 
 /** A run has a namespace and a time. */
 export interface Placed {

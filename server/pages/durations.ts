@@ -1,6 +1,6 @@
 // Durations as a Prometheus histogram with one label. prom-client's own histogram searches its buckets and builds
 // a string of labels for each observation, which costs too much for each request.
-import { bucketOf, emptyLatency, LATENCY_BOUNDS } from '../activity/latency.ts';
+import { bucketOf, emptyLatency, LATENCY_BOUNDS } from './latency.ts';
 
 interface Histogram {
   readonly buckets: number[];

@@ -4,9 +4,9 @@ import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
 import type { Counters } from '../../activity/counters.ts';
 import { HOUR, MINUTE } from '../../activity/figures.ts';
-import { quantile } from '../../activity/latency.ts';
 import type { ServerContext } from '../../context.ts';
 import { DASHBOARD } from '../../limits.ts';
+import { quantile } from '../../pages/latency.ts';
 import type { Figures, Totals } from '../api/types.ts';
 
 export const DAY = 24 * HOUR;

@@ -4,10 +4,11 @@
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
+import { documentsIn } from '../../history/documents.ts';
+import { STEP_KIND } from '../../history/step-documents.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type { FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
-import { documentsIn } from '../documents.ts';
-import { STEP_KIND, type StoredStep } from '../step-documents.ts';
+import type { StoredStep } from '../stored-step.ts';
 import { HeldAnswers } from './held-answers.ts';
 
 export interface ReviewedSteps extends Pick<Hermeticity, 'counts' | 'steps' | 'moreSteps' | 'findings'> {

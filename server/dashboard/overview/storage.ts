@@ -4,6 +4,7 @@ import type { AccountUse } from '../../../store/accounts.ts';
 import type { History } from '../../../store/history.ts';
 import { type Identity, seesWholeServer } from '../../access/identity.ts';
 import type { ServerContext } from '../../context.ts';
+import { contentOf } from '../../history/documents.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type {
   AccountRow,
@@ -14,7 +15,6 @@ import type {
   TokenRow,
   UsageRow,
 } from '../api/types.ts';
-import { contentOf } from '../documents.ts';
 import { withoutNumber } from '../pull-requests.ts';
 import type { NamespaceUsage, Surveyed } from './survey.ts';
 

@@ -8,8 +8,8 @@ import { DEFAULT_NAMESPACE, type Namespace, writtenFrom } from '../../../core/na
 import { STORE } from '../../../store/limits.ts';
 import { type ListedDivergence, listDivergences } from '../../../store/review/divergences.ts';
 import type { Review, Store, StoredResult } from '../../../store/store.ts';
+import { contentOf, documentOf } from '../../history/documents.ts';
 import { DASHBOARD, SERVER } from '../../limits.ts';
-import { contentOf, documentOf } from '../documents.ts';
 
 interface Usage {
   results: number;

@@ -2,6 +2,7 @@
 // Guarantee: it holds what the reader's namespaces hold, and its work and memory have a bound.
 import { type NamespaceRange, narrowedTo, parseNamespace } from '../../../core/namespace.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
+import { documentsIn } from '../../history/documents.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type {
   BranchTrend,
@@ -16,7 +17,6 @@ import type {
   Trends,
   TrendWeek,
 } from '../api/types.ts';
-import { documentsIn } from '../documents.ts';
 import { isOfPullRequests, withoutNumber } from '../pull-requests.ts';
 import { type Durations, quantile } from '../trends/durations.ts';
 import { FLAKY_KIND, type StoredFlaky } from '../trends/flaky.ts';

@@ -4,9 +4,9 @@
 import type { MissCause, MissKind } from '../../../core/metadata/run-report.ts';
 import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
+import { documentsIn } from '../../history/documents.ts';
 import { DASHBOARD } from '../../limits.ts';
 import type { Misses, MissRow } from '../api/types.ts';
-import { documentsIn } from '../documents.ts';
 import {
   byLoss,
   type CauseSum,

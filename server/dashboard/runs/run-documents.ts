@@ -7,7 +7,7 @@
 //   step-times, flaky
 //                the newest durations of a step, and its runs that ended in two ways (../trends/)
 //   step, step-unkept
-//                the newest state of each step, and its actions that left no result (../step-documents.ts)
+//                the newest state of each step, and its actions that left no result (server/history/step-documents.ts)
 //
 // A run is filed under the namespace that its token writes to. Who may read that namespace may read its runs.
 import { hash } from 'node:crypto';
@@ -15,17 +15,15 @@ import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.
 import type { StepId } from '../../../core/metadata/step-id.ts';
 import { type Namespace, writtenFrom } from '../../../core/namespace.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
-import type { RunRow } from '../api/types.ts';
-import { type DocumentName, documentOf } from '../documents.ts';
+import { type DocumentName, documentOf } from '../../history/documents.ts';
 import {
   type EarlierAction,
-  idOf,
   STEP_KIND,
-  type StoredStep,
   type StoredUnkept,
   UNKEPT_KIND,
-  withUnkept,
-} from '../step-documents.ts';
+} from '../../history/step-documents.ts';
+import type { RunRow } from '../api/types.ts';
+import { idOf, type StoredStep, withUnkept } from '../stored-step.ts';
 import type { RunMisses } from './miss-days.ts';
 
 export interface StoredRow extends RunRow {

@@ -6,9 +6,10 @@
 import type { MissKind, ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
+import { contentOf, documentOf } from '../../history/documents.ts';
+import { type EarlierAction, earlierOfStep } from '../../history/step-documents.ts';
 import { DASHBOARD } from '../../limits.ts';
-import { contentOf, documentOf } from '../documents.ts';
-import { type EarlierAction, earlierOfStep, idOf } from '../step-documents.ts';
+import { idOf } from '../stored-step.ts';
 
 export const FLAKY_KIND = 'flaky';
 

@@ -5,10 +5,10 @@
 // Not guaranteed: runs do not name their machines. Slower machines from one commit on look like a slower commit.
 import type { RunReport } from '../../../core/metadata/run-report.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
+import { contentOf, documentOf } from '../../history/documents.ts';
 import { DASHBOARD } from '../../limits.ts';
-import { contentOf, documentOf } from '../documents.ts';
 import { isOfPullRequests } from '../pull-requests.ts';
-import { idOf } from '../step-documents.ts';
+import { idOf } from '../stored-step.ts';
 import { isMainBranch, type RunSteps } from './step-weeks.ts';
 
 export const STEP_TIMES_KIND = 'step-times';

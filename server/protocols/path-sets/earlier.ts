@@ -16,7 +16,7 @@ import {
 } from '../../../store/actions/outline.ts';
 import type { BlobReader } from '../../../store/store.ts';
 import type { RequestContext } from '../../context.ts';
-import { type EarlierAction, earlierOfStep } from '../../dashboard/step-documents.ts';
+import { type EarlierAction, earlierOfStep } from '../../history/step-documents.ts';
 import { EARLIER } from '../../limits.ts';
 import type { ListName } from './lists.ts';
 

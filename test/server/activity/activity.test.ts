@@ -7,7 +7,7 @@ import { Callers } from '../../../server/activity/caller.ts';
 import { MINUTE } from '../../../server/activity/figures.ts';
 import type { StoredLookups } from '../../../server/activity/groups.ts';
 import type { Now, Run, Runs, Setup, Storage, Tail } from '../../../server/dashboard/api/types.ts';
-import { contentOf } from '../../../server/dashboard/documents.ts';
+import { contentOf } from '../../../server/history/documents.ts';
 import { memoryHistory } from '../../../store/memory/history.ts';
 import { resultWith } from '../../store/content.ts';
 import { identity, MAIN, OTHER, sourceOf } from '../access/identities.ts';

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../../core/namespace.ts';
 import { Figures, HOUR, MINUTE, TEN_MINUTES } from '../../../server/activity/figures.ts';
-import { bucketOf, emptyLatency, LATENCY_BOUNDS, quantile } from '../../../server/activity/latency.ts';
 import { DASHBOARD } from '../../../server/limits.ts';
+import { bucketOf, emptyLatency, LATENCY_BOUNDS, quantile } from '../../../server/pages/latency.ts';
 import type { History } from '../../../store/history.ts';
 import { memoryHistory } from '../../../store/memory/history.ts';
 

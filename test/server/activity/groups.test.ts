@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { type Caller, Callers } from '../../../server/activity/caller.ts';
 import { addLookup, RequestGroups, type StoredLookups } from '../../../server/activity/groups.ts';
-import { contentOf } from '../../../server/dashboard/documents.ts';
+import { contentOf } from '../../../server/history/documents.ts';
 import { DASHBOARD } from '../../../server/limits.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
 

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import type { MissCause } from '../../../core/metadata/run-report.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
-import { documentOf } from '../../../server/dashboard/documents.ts';
 import { Reports } from '../../../server/dashboard/runs/keep-report.ts';
 import { DAY_MS, MISS_DAY_KIND, MissDays, type RunMisses } from '../../../server/dashboard/runs/miss-days.ts';
 import { rankMisses } from '../../../server/dashboard/runs/misses.ts';
+import { documentOf } from '../../../server/history/documents.ts';
 import type { History } from '../../../store/history.ts';
 import { STORE } from '../../../store/limits.ts';
 import { memoryHistory } from '../../../store/memory/history.ts';

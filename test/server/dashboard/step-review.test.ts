@@ -1,8 +1,8 @@
 // The steps for the page Hermeticity: read for each reader while they are few, and in the background if that takes long.
 import { expect, test } from 'vitest';
 import { parseNamespace } from '../../../core/namespace.ts';
-import { documentOf } from '../../../server/dashboard/documents.ts';
 import { StepReview } from '../../../server/dashboard/overview/step-review.ts';
+import { documentOf } from '../../../server/history/documents.ts';
 import type { History, HistoryPage } from '../../../store/history.ts';
 import { openMemoryStore } from '../../../store/open.ts';
 

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import type { MissKind, ReportedStep } from '../../../../core/metadata/run-report.ts';
 import { parseNamespace } from '../../../../core/namespace.ts';
-import { contentOf } from '../../../../server/dashboard/documents.ts';
 import { Reports } from '../../../../server/dashboard/runs/keep-report.ts';
 import { FLAKY_KIND, type StoredFlaky } from '../../../../server/dashboard/trends/flaky.ts';
+import { contentOf } from '../../../../server/history/documents.ts';
 import { memoryHistory } from '../../../../store/memory/history.ts';
 import { reportOf, step } from '../reports.ts';
 

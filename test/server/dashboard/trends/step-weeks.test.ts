@@ -1,7 +1,6 @@
 // What steps did, added up by week: totals are exact whatever is added up together, over processes, and within a bound.
 import { expect, test } from 'vitest';
 import { parseNamespace } from '../../../../core/namespace.ts';
-import { contentOf } from '../../../../server/dashboard/documents.ts';
 import { bucketOf, type Durations, quantile } from '../../../../server/dashboard/trends/durations.ts';
 import {
   OTHER,
@@ -13,6 +12,7 @@ import {
   stepWeeks,
   weekOf,
 } from '../../../../server/dashboard/trends/step-weeks.ts';
+import { contentOf } from '../../../../server/history/documents.ts';
 import type { HistoryDocument } from '../../../../store/history.ts';
 import { STORE } from '../../../../store/limits.ts';
 

@@ -4,8 +4,10 @@ import type { StepHook, StepHookPort } from '../client/run/step-hook.ts';
 import type { Wing } from '../core/cli/wing.ts';
 import type { EnginePort } from '../server/commands/engine-port.ts';
 import type { IssuersPort } from '../server/config/issuers-port.ts';
+import type { ServerPort } from '../server/server-port.ts';
 import { wing as backup } from '../wings/backup/index.ts';
 import { wing as bazelWorker } from '../wings/bazel-worker/index.ts';
+import { wing as dashboard } from '../wings/dashboard/index.ts';
 import { wing as doctor } from '../wings/doctor/index.ts';
 import { wing as fleet } from '../wings/fleet/index.ts';
 import { wing as gocache } from '../wings/gocache/index.ts';
@@ -15,11 +17,12 @@ import { wing as reproduce, stepHook as reproduceHook } from '../wings/reproduce
 import { wing as snapshots, stepHook as snapshotsHook } from '../wings/snapshots/index.ts';
 
 export type Ports = StepHookPort;
-type AnyWing = Wing<Ports> & Partial<EnginePort & IssuersPort>;
+type AnyWing = Wing<Ports> & Partial<EnginePort & IssuersPort & ServerPort>;
 
 export const WINGS: Readonly<Record<string, AnyWing>> = {
   backup,
   'bazel-worker': bazelWorker,
+  dashboard,
   doctor,
   fleet,
   gocache,

@@ -16,12 +16,13 @@ import type { StepHook, StepHookPort } from '../client/run/step-hook.ts';
 import type { Wing } from '../core/cli/wing.ts';
 import type { EnginePort } from '../server/commands/engine-port.ts';
 import type { IssuersPort } from '../server/config/issuers-port.ts';
+import type { ServerPort } from '../server/server-port.ts';
 `;
 
 /** What the commands of a wing get, and what a wing may add beside them. */
 const TYPE = `
 export type Ports = StepHookPort;
-type AnyWing = Wing<Ports> & Partial<EnginePort & IssuersPort>;
+type AnyWing = Wing<Ports> & Partial<EnginePort & IssuersPort & ServerPort>;
 `;
 
 /** `earlier`: the text of the list as it was. */

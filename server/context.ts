@@ -8,7 +8,6 @@ import type { AccessControl } from './access/access-control.ts';
 import type { BrowserSessions } from './access/browser-session.ts';
 import type { TokenExchange } from './access/identities.ts';
 import type { ScopedStore } from './access/scoped-store.ts';
-import type { Activity } from './activity/activity.ts';
 import type { Capacity } from './capacity/capacity.ts';
 import type { Clock } from './connection/awake-clock.ts';
 import type { MinRate } from './connection/min-rate.ts';
@@ -18,6 +17,7 @@ import type { Lifecycle } from './lifecycle.ts';
 import type { ServerLimits } from './limits.ts';
 import type { Lookup, Metrics } from './pages/metrics.ts';
 import type { SignatureCheck } from './protocols/s3/signature.ts';
+import type { Accounting } from './request/accounting.ts';
 
 export interface ServerContext {
   /** The whole store. A protocol uses the store of its request, which the request's identity bounds. */
@@ -32,10 +32,12 @@ export interface ServerContext {
   readonly checkHost: HostCheck;
   readonly checkOrigin: OriginCheck;
   readonly readOnly: boolean;
+  /** A wing takes reports of runs. */
+  readonly takesReports: boolean;
   readonly limits: ServerLimits;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly activity: Activity;
+  readonly accounting: Accounting;
   readonly clock: Clock;
   readonly minRate: MinRate;
   readonly capacity: Capacity;
@@ -50,7 +52,7 @@ export interface RequestContext {
   readonly store: ScopedStore;
   /** Counts a lookup of a result. `protocol` names the tool if the tool does not name itself. */
   lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void;
-  /** Counts a hit, unless the client soon asks for another result of the action (activity/predictions.ts). */
+  /** Counts a hit, unless the client soon asks for another result of the action (request/predictions.ts). */
   predicted(action: ResultAddress): void;
   /** The client could not use the prediction for this action. False if that is counted as a hit already. */
   dropPrediction(action: ResultAddress): boolean;

@@ -151,8 +151,6 @@ export const SERVER = {
   idleReapMs: 50,
   /** Misses that a tool may ask for again, and that then count once. */
   maxRepeatedMisses: 10_000,
-  /** How often the counters of the dashboard are written, and idle groups of requests become runs. */
-  activityFlushMs: 10 * SECOND,
   /** How long a stop waits for the store to discard uploads that were cut. */
   discardMs: 5 * SECOND,
 } as const;
@@ -215,74 +213,36 @@ export const EARLIER = {
   triedActions: 4,
 } as const;
 
-/** What the dashboard keeps and shows. */
-export const DASHBOARD = {
-  /** Reported runs, and figures by the hour. */
-  keptMs: 90 * 24 * 60 * MINUTE,
-  /** Figures by the minute: a day, and the hour in which it began. */
-  minutesKeptMs: 25 * 60 * MINUTE,
-  /** The part of the store's limit that the history may take, and its bytes without a limit. */
-  historyShare: 0.02,
-  historyBytes: 2 * GIB,
-  /** No run is reported into a history of so many times that. How long its count is used. */
-  historyRoom: 2,
-  historyCountMs: 1 * MINUTE,
-  /** How often old documents are removed. */
-  retentionMs: 10 * MINUTE,
-  /** When an idle group of requests becomes a run. */
-  groupIdleMs: 60 * SECOND,
-  /** How often a process says that it runs. */
-  announceMs: 1 * MINUTE,
-  /** Groups of requests at once, and the lookups that each of them keeps. */
-  maxGroups: 500,
-  groupLookups: 200,
-  /** Namespaces that are counted each for itself; the rest is counted together. */
-  maxNamespaces: 200,
-  /** The same for the labels of metrics. */
+/** How requests are counted. */
+export const ACCOUNTING = {
+  /** Requests that wait to be counted together, and how long one of them may wait. */
+  countedAtOnce: 64,
+  countAfterMs: 100,
+  /** Texts by which callers are known again. */
+  maxCallers: 500,
+  /** Namespaces that are a label of metrics; the rest is counted together. */
   maxNamespaceLabels: 100,
   /** How long a client may take to ask for another result than the predicted one, and how many may be undecided. */
   predictionMs: 3 * SECOND,
   maxPredictions: 10_000,
-  /** Requests that wait to be counted together, and how long one of them may wait. */
-  countedAtOnce: 64,
-  countAfterMs: 100,
-  /** Events of the live tail. */
-  tailEvents: 200,
-  /** Runs on a page, by default and at most. */
-  listedRuns: 50,
-  maxListedRuns: 200,
-  /** Runs that one answer searches for those that were asked for. */
-  searchedRuns: 2000,
-  /** Causes of misses, steps, findings and divergences on a page. */
-  listedCauses: 50,
-  listedSteps: 1000,
-  listedFindings: 200,
-  listedDivergences: 50,
-  /** The longest period that misses are counted for, and that trends have. */
-  maxDays: 90,
-  maxWeeks: 12,
-  /** Names of one kind that a reader of trends adds up one by one, and documents of steps that it reads. */
-  trendNames: 10_000,
-  trendSteps: 5000,
-  /** Misses of one report that the server explains, and the blobs that it reads for each. */
-  explainedMisses: 200,
-  comparedBlobs: 2000,
-  comparedBlobBytes: 16 * MIB,
-  /** Reports that are explained at once, and in the queue. Others stay as they were reported. */
-  maxExplanations: 1,
-  maxQueuedExplanations: 64,
-  /** Inputs and outputs of an action, and the end of its log. */
-  listedFiles: 10_000,
-  shownLogBytes: 64 * KIB,
-  /** Failed steps of a run whose logs its page shows. */
-  shownFailures: 5,
-  /** A walk through the store for the storage page: how long its counts are used. */
-  countedMs: 5 * MINUTE,
-  /** A token that ends within this time is about to expire. */
-  expiresSoonMs: 14 * 24 * 60 * MINUTE,
+} as const;
+
+/** How long the store's history keeps documents. */
+export const HISTORY = {
+  keptMs: 90 * 24 * 60 * MINUTE,
+  /** Figures by the minute: a day, and the hour in which it began. */
+  minutesKeptMs: 25 * 60 * MINUTE,
+  /** The part of the store's limit that the history may take, and its bytes without a limit. */
+  share: 0.02,
+  bytes: 2 * GIB,
+  /** No run is reported into a history of so many times that. How long its count is used. */
+  room: 2,
+  countMs: 1 * MINUTE,
+  /** How often old documents are removed. */
+  retentionMs: 10 * MINUTE,
 } as const;
 
 /** What the history may take of a store that has this limit. */
 export function historyShare(limit: number): number {
-  return Math.min(DASHBOARD.historyBytes, limit * DASHBOARD.historyShare);
+  return Math.min(HISTORY.bytes, limit * HISTORY.share);
 }

@@ -14,7 +14,6 @@ import { BrowserSessions } from './access/browser-session.ts';
 import { endedSessions } from './access/ended-sessions.ts';
 import type { TokenExchange } from './access/identities.ts';
 import type { IdentitySource } from './access/identity.ts';
-import { Activity } from './activity/activity.ts';
 import { Capacity } from './capacity/capacity.ts';
 import { AwakeClock, type Clock } from './connection/awake-clock.ts';
 import { MinRate } from './connection/min-rate.ts';
@@ -31,7 +30,9 @@ import { assetMethods } from './protocols/asset/adapter.ts';
 import { pathSetMethods } from './protocols/path-sets/methods.ts';
 import { reapiMethods } from './protocols/reapi/adapter.ts';
 import { type S3Keys, signatureCheck } from './protocols/s3/signature.ts';
+import { Accounting } from './request/accounting.ts';
 import { assemble } from './routes.ts';
+import type { ServerPart } from './server-port.ts';
 
 /** Every method that the server has. */
 export const GRPC_METHODS = new Map([...reapiMethods, ...assetMethods, ...pathSetMethods]);
@@ -62,6 +63,8 @@ export interface ServerOptions {
   readonly clock?: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** What wings add to it. */
+  readonly wings?: readonly ServerPart[];
 }
 
 export interface RunningServer {
@@ -75,6 +78,7 @@ export interface RunningServer {
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { host, port, token, identities, s3Keys, readOnly = false, tls, store, log, metrics } = options;
+  const { wings = [] } = options;
   const isLocal = isLoopback(host);
   const isMutual = tls?.requestCert === true;
   const access = accessControl({ token, identities });
@@ -92,18 +96,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   // With TLS, the browser has checked that the certificate is valid for the name.
   const checkHost = isLocal && access.isOpen && !readOnly && !tls ? ownHostsOnly() : anyHost;
   const checkOrigin = access.isOpen ? sameOriginOnly : sameOriginUnlessCredential;
-  const activity = new Activity({
-    history: readOnly ? undefined : store.history,
-    bytes: () => metrics.bytes,
-    flushMs: limits.activityFlushMs,
-    onUsedPrediction: () => metrics.lookedUp('ac', true),
-    onLookup: (tool, namespace, found) => metrics.lookedUpBy(tool, namespace, found),
-    onTrouble: (error) => log.warn({ err: error }, 'the figures could not be written'),
+  const accounting = new Accounting({
+    metrics,
+    onTrouble: (error) => log.error({ err: error }, 'requests could not be counted'),
   });
   const context = {
     wholeStore: store,
-    writeLog: tellingActivity(options.writeLog, activity),
-    activity,
+    writeLog: observed(options.writeLog, accounting),
+    accounting,
     access,
     tokenExchange: options.tokenExchange,
     browserSessions: new BrowserSessions(
@@ -115,6 +115,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     checkHost,
     checkOrigin,
     readOnly,
+    takesReports: wings.some(({ takesReports }) => takesReports),
     limits,
     log,
     metrics,
@@ -124,11 +125,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     lifecycle,
     info,
   };
-  const listener = new Port(await assemble(context), new Sessions(context, GRPC_METHODS), context, tls);
+  for (const wing of wings) if (wing.observe) accounting.addObserver(wing.observe(context));
+  const app = await assemble(context, wings);
+  const listener = new Port(app, new Sessions(context, GRPC_METHODS), context, tls);
   await listen(listener.server, host, port);
   // Without free file descriptors, accepting a connection fails. Open connections continue.
   listener.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));
-  activity.start();
+  accounting.start();
   const sweeping = setInterval(() => {
     clock.tick();
     minRate.check();
@@ -140,17 +143,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     async stop() {
       await lifecycle.stop(listener, limits, store.parts ? limits.noticeMs : 0);
       clearInterval(sweeping);
-      await activity.close();
+      await accounting.close();
     },
   };
 }
 
-/** The same log, whose entries are also activity. */
-function tellingActivity(log: WriteLog | undefined, activity: Activity): WriteLog {
+/** The same log, of which observers learn. */
+function observed(log: WriteLog | undefined, accounting: Accounting): WriteLog {
   return {
     add(entry) {
       log?.add(entry);
-      activity.wrote(entry);
+      accounting.wrote(entry);
     },
     close: async () => log?.close(),
   };

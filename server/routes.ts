@@ -9,40 +9,39 @@ import type { FastifyInstance } from 'fastify';
 import { apiUrl, findMount, JSON_APIS } from './adapters.ts';
 import { adminApi } from './admin/api.ts';
 import type { ServerContext } from './context.ts';
-import { dashboardApi } from './dashboard/api/api.ts';
-import { dashboardPages, UNKNOWN } from './dashboard/pages/plugin.ts';
-import { PAGES } from './dashboard/pages/routes.ts';
 import { createApp } from './http/app.ts';
 import { createHttpServer } from './http/connections.ts';
 import { Exchange } from './http/exchange.ts';
-import { pages } from './pages/pages.ts';
+import { frontPageRoute, pages } from './pages/pages.ts';
 import { tokenExchange } from './protocols/auth/api.ts';
 import { bazelHttp } from './protocols/bazel-http/adapter.ts';
 import { resumable } from './protocols/resumable/adapter.ts';
 import { targetBelow } from './protocols/shared/adapter.ts';
+import type { ServerPart } from './server-port.ts';
 
 /** The protocols whose URLs may have any prefix, in the order in which they are tried. */
 export const WITH_ANY_PREFIX = { 'bazel-http': bazelHttp, resumable } as const;
 
 /** An HTTP server that does not listen yet. */
-export async function assemble(context: ServerContext): Promise<Server> {
+export async function assemble(context: ServerContext, wings: readonly ServerPart[]): Promise<Server> {
+  const htmlErrors = wings.find((wing) => wing.htmlErrors)?.htmlErrors;
   const app = createApp(
     context,
     (fastify) => createHttpServer(context.limits, hotPathFirst(context, fastify)),
-    UNKNOWN,
+    { route: 'other', acceptsSession: true, ...(htmlErrors && { htmlErrors }) },
   );
-  addRoutes(app);
+  await addRoutes(app, wings);
   await app.ready();
   return app.server;
 }
 
 /** All routes of fastify. */
-export function addRoutes(app: FastifyInstance): void {
+export async function addRoutes(app: FastifyInstance, wings: readonly ServerPart[]): Promise<void> {
+  for (const wing of wings) await app.register(wing.routes);
+  if (!app.hasRoute({ method: 'GET', url: '/' })) app.register(frontPageRoute);
   app.register(pages);
-  app.register(dashboardPages(PAGES));
   app.register(tokenExchange);
   app.register(adminApi);
-  app.register(dashboardApi);
   for (const api of JSON_APIS) app.register(api.plugin);
 }
 

@@ -6,8 +6,8 @@ import { registerHooks } from 'node:module';
 export const OFF = 'SIGUSR2';
 export const ON = 'SIGWINCH';
 
-const COUNTING = '/server/activity/activity.ts';
-const SWITCHED = new URL('switched-activity.ts', import.meta.url).href;
+const COUNTING = '/server/request/accounting.ts';
+const SWITCHED = new URL('switched-accounting.ts', import.meta.url).href;
 
 registerHooks({
   resolve(specifier, context, next) {

@@ -6,8 +6,8 @@
 // process has not stored yet. It reads the widest documents that it can: a day of minutes took a second to read.
 import { DEFAULT_NAMESPACE, isInRange, type Namespace, type NamespaceRange } from '../../core/namespace.ts';
 import type { History, HistoryDocument } from '../../store/history.ts';
+import { DASHBOARD } from '../dashboard/limits.ts';
 import { documentOf, documentsIn } from '../history/documents.ts';
-import { DASHBOARD } from '../limits.ts';
 import { Counters, type StoredCounters } from './counters.ts';
 
 export const MINUTE = 60_000;
@@ -124,7 +124,7 @@ export class Figures {
 
   /**
    * The counts of a period in steps, oldest first. `undefined` as namespaces: all of them. Steps below an hour
-   * are known for DASHBOARD.minutesKeptMs.
+   * are known for HISTORY.minutesKeptMs.
    */
   async read(history: History, namespaces: NamespaceRange, { from, to, stepMs }: Steps): Promise<Counters[]> {
     const first = Math.floor(from / stepMs);

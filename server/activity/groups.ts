@@ -5,10 +5,11 @@ import { hash } from 'node:crypto';
 import type { Namespace } from '../../core/namespace.ts';
 import type { HistoryDocument } from '../../store/history.ts';
 import type { TailEvent } from '../dashboard/api/types.ts';
+import { DASHBOARD } from '../dashboard/limits.ts';
 import type { StoredRow } from '../dashboard/runs/run-documents.ts';
 import { documentOf } from '../history/documents.ts';
-import { DASHBOARD } from '../limits.ts';
-import type { Caller } from './caller.ts';
+import type { Caller } from '../request/caller.ts';
+import type { Session } from '../request/observer.ts';
 import { Ring } from './ring.ts';
 import { eventOf, type Happening, shownNamespace } from './tail.ts';
 
@@ -136,16 +137,6 @@ export class RequestGroups {
     }
     return documents;
   }
-}
-
-/** What a tool tells about a session of its own. */
-export interface Session {
-  readonly id: string;
-  readonly lookups: readonly {
-    readonly key: string;
-    readonly what: 'hit' | 'miss';
-    readonly savedMs: number;
-  }[];
 }
 
 /** Takes the newest lookup of that key out of a group. */

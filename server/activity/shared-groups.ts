@@ -3,9 +3,9 @@
 // Two nodes that write at the same moment may lose one part until its node writes again: a run of another tool is for
 // people to look at, and nothing depends on it.
 import type { History, HistoryDocument } from '../../store/history.ts';
+import { DASHBOARD } from '../dashboard/limits.ts';
 import type { RunPart, StoredRow } from '../dashboard/runs/run-documents.ts';
 import { contentOf, documentOf } from '../history/documents.ts';
-import { DASHBOARD } from '../limits.ts';
 import type { StoredLookups } from './groups.ts';
 
 /** Adds the parts of other nodes to the documents of groups. */

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { isInRange, type Namespace, type NamespaceRange, writtenFrom } from '../../core/namespace.ts';
 import type { Tail, TailEvent } from '../dashboard/api/types.ts';
-import { DASHBOARD } from '../limits.ts';
+import { DASHBOARD } from '../dashboard/limits.ts';
 import { Ring } from './ring.ts';
 
 /** As it happens. Its texts are made when somebody looks. */
@@ -54,18 +54,6 @@ export class LiveTail {
 export function eventOf({ at, namespace, run, ...rest }: Happening): TailEvent {
   const shown = shownNamespace(namespace);
   return { ...rest, at: new Date(at).toISOString(), namespace: shown, ...(run !== undefined && { run }) };
-}
-
-/**
- * GitHub's cache keeps each version of an entry in a namespace of its own (protocols/actions/entry.ts). It is the hash of a
- * text of the client, and no place that somebody named.
- */
-const VERSION = /^(~actions(?:\/.*?\/=)??)\/[0-9a-f]{64}(?=\/|$)/;
-
-export function withoutVersion(stored: Namespace): Namespace {
-  return stored.startsWith('~actions/')
-    ? (stored.replace(VERSION, '$1').replace(/\/=$/, '') as Namespace)
-    : stored;
 }
 
 /** As a person knows it. */

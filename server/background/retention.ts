@@ -3,27 +3,27 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { History } from '../../store/history.ts';
 import { STORE } from '../../store/limits.ts';
-import { DASHBOARD, historyShare } from '../limits.ts';
+import { HISTORY, historyShare } from '../limits.ts';
 
 const CLOCKS_DIFFER_MS = 60 * 60 * 1000;
 
 /** How long each kind is kept. */
 export const KEPT_MS: Readonly<Record<string, number>> = {
-  run: DASHBOARD.keptMs,
-  'run-details': DASHBOARD.keptMs,
-  'run-lookups': DASHBOARD.keptMs,
-  'miss-day': DASHBOARD.keptMs,
-  survey: DASHBOARD.keptMs,
-  'step-week': DASHBOARD.keptMs,
-  'step-times': DASHBOARD.keptMs,
-  flaky: DASHBOARD.keptMs,
-  step: DASHBOARD.keptMs,
-  'step-unkept': DASHBOARD.keptMs,
-  denied: DASHBOARD.keptMs,
-  hour: DASHBOARD.keptMs,
-  minute: DASHBOARD.minutesKeptMs,
-  'ten-minutes': DASHBOARD.minutesKeptMs,
-  node: DASHBOARD.minutesKeptMs,
+  run: HISTORY.keptMs,
+  'run-details': HISTORY.keptMs,
+  'run-lookups': HISTORY.keptMs,
+  'miss-day': HISTORY.keptMs,
+  survey: HISTORY.keptMs,
+  'step-week': HISTORY.keptMs,
+  'step-times': HISTORY.keptMs,
+  flaky: HISTORY.keptMs,
+  step: HISTORY.keptMs,
+  'step-unkept': HISTORY.keptMs,
+  denied: HISTORY.keptMs,
+  hour: HISTORY.keptMs,
+  minute: HISTORY.minutesKeptMs,
+  'ten-minutes': HISTORY.minutesKeptMs,
+  node: HISTORY.minutesKeptMs,
   /** Its time is the end of the token, or of the session. The clock of another server may be behind this one's. */
   'used-token': CLOCKS_DIFFER_MS,
   'ended-session': CLOCKS_DIFFER_MS,
@@ -43,9 +43,10 @@ const SHORTENED = [
 ];
 const HOUR = 60 * 60 * 1000;
 const DAY = 24 * HOUR;
+const KEPT_DAYS = HISTORY.keptMs / DAY;
 /** How old a document may be in a full history: less and less. */
 const AGES = [
-  ...Array.from({ length: DASHBOARD.maxDays - 1 }, (_, at) => (DASHBOARD.maxDays - 1 - at) * DAY),
+  ...Array.from({ length: KEPT_DAYS - 1 }, (_, at) => (KEPT_DAYS - 1 - at) * DAY),
   ...[12, 6, 3, 1].map((hours) => hours * HOUR),
 ];
 
@@ -64,7 +65,7 @@ export async function keepRetention(retention: Retention, log: Logger, signal: A
     } catch (error) {
       log.error({ err: error }, 'could not remove old documents of the history');
     }
-    await pause(DASHBOARD.retentionMs, undefined, { signal }).catch(() => {});
+    await pause(HISTORY.retentionMs, undefined, { signal }).catch(() => {});
   }
 }
 

@@ -21,19 +21,19 @@ import { reloader } from '../config/reload.ts';
 import { readSettings, type Settings } from '../config/settings.ts';
 import { loadTlsIdentity, type TlsIdentity } from '../connection/tls.ts';
 import { keepReloadingTls } from '../connection/tls-reload.ts';
-import { loadAssets } from '../dashboard/pages/assets.ts';
 import { SERVER } from '../limits.ts';
 import { type RunningServer, startServer } from '../listen.ts';
 import { openLog, reportStoreEvents } from '../log.ts';
 import { Metrics } from '../pages/metrics.ts';
+import type { ServerPort } from '../server-port.ts';
 import { becomeNode } from './become-node.ts';
 import type { EnginePort, OpenedStore } from './engine-port.ts';
 import { openStore } from './open-store.ts';
 import { firstStopSignal } from './signals.ts';
 
-type Wings = () => Promise<readonly Partial<EnginePort & IssuersPort>[]>;
+type Wings = () => Promise<readonly Partial<EnginePort & IssuersPort & ServerPort>[]>;
 
-/** The wings are asked only for what a setting needs. */
+/** What the wings add to every server is always loaded, the rest only if a setting needs it. */
 export const serveCommand = (wings: Wings): CommandModule => ({
   help: {
     usage: 'assay serve [FLAGS]',
@@ -88,7 +88,9 @@ export const serveCommand = (wings: Wings): CommandModule => ({
     const metrics = new Metrics();
     // A blob that is stored before has no xxh64, and each read of it costs a SHA-256.
     await loadChecksum();
-    loadPackageFiles(log);
+    // Not at the first use: an upgrade of the package removes its files while the server runs.
+    nodeCrypto();
+    const parts = await Promise.all((await wings()).flatMap(({ server }) => server?.() ?? []));
     const opened = await openStore(settings, reportStoreEvents(log, metrics), metrics, wings);
     const { store, disk, folder } = opened;
     const writeLog = folder === undefined ? undefined : startWriteLog(folder, log);
@@ -117,6 +119,7 @@ export const serveCommand = (wings: Wings): CommandModule => ({
         writeLog,
         log,
         metrics,
+        wings: parts,
       });
       const read = () => readSettings(flags, process.env, issuers);
       const reload = reloader({ settings, configFile: flags.text('config'), read, access, log });
@@ -144,16 +147,6 @@ export const serveCommand = (wings: Wings): CommandModule => ({
     return 0;
   },
 });
-
-/** Not at the first use: an upgrade of the package removes its files while the server runs. */
-function loadPackageFiles(log: Logger): void {
-  nodeCrypto();
-  try {
-    loadAssets();
-  } catch (error) {
-    log.warn({ err: error }, 'a file of the pages is missing; only the cache works');
-  }
-}
 
 /** Issuers are named only in the configuration file. */
 async function openIssuers(wings: Wings): Promise<ConfigurableIssuers | undefined> {

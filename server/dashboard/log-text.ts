@@ -2,8 +2,8 @@
 // Guarantee: at most DASHBOARD.shownLogBytes are read, whatever size a result or a report gives its log.
 import { type Digest, digestOf } from '../../core/digest.ts';
 import type { BlobReader } from '../../store/store.ts';
-import { DASHBOARD } from '../limits.ts';
 import type { LogText } from './api/types.ts';
+import { DASHBOARD } from './limits.ts';
 
 /** Without text if the server does not have it. `raw`: the log itself, in a result that holds it. */
 export async function logText(digest: Digest | undefined, raw: Buffer, blobs: BlobReader): Promise<LogText> {

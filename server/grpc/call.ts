@@ -12,12 +12,12 @@ import type { ResultAddress, Writer } from '../../store/store.ts';
 import type { Identity } from '../access/identity.ts';
 import { isDenial, isWrite } from '../access/rights.ts';
 import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
-import type { AskedResult } from '../activity/activity.ts';
 import { freeBuffer } from '../capacity/buffers.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import { BodyReader } from '../http/body-reader.ts';
 import type { Lookup } from '../pages/metrics.ts';
+import type { AskedResult } from '../request/accounting.ts';
 import { untilWritesAreDone } from './in-flight.ts';
 import type { Method } from './method.ts';
 import { readMessage } from './request-message.ts';
@@ -236,17 +236,15 @@ export class Call {
 
   lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void {
     if (this.#isComparison) return;
-    const { server } = this;
-    server.metrics.lookedUp(kind, found);
-    server.activity.lookedUp({ ...this.#asked(protocol, address), found });
+    this.server.accounting.lookedUp(kind, { ...this.#asked(protocol, address), found });
   }
 
   predicted(action: ResultAddress): void {
-    if (!this.#isComparison) this.server.activity.predicted(this.#asked('assay', action));
+    if (!this.#isComparison) this.server.accounting.predicted(this.#asked('assay', action));
   }
 
   dropPrediction(action: ResultAddress): boolean {
-    return !this.#isComparison && this.server.activity.dropPrediction(this.#asked('assay', action));
+    return !this.#isComparison && this.server.accounting.dropPrediction(this.#asked('assay', action));
   }
 
   get #isComparison(): boolean {
@@ -296,10 +294,8 @@ export class Call {
     if (!this.#stream.headersSent) {
       this.#stream.respond([...HEAD, ...Object.entries(this.#trailers).flat()], WITHOUT_BODY);
     }
-    if (isDenial(error)) {
-      this.server.metrics.denied(this.#method.name);
-      this.server.activity.denied(this.#store?.identity, this.#method.name, error.detail);
-    }
+    if (isDenial(error))
+      this.server.accounting.denied(this.#store?.identity, this.#method.name, error.detail);
     this.#end(grpcStatusOf(error.entry));
   }
 
@@ -321,7 +317,7 @@ export class Call {
   #count(status: GrpcStatus): void {
     const tookMs = performance.now() - this.#began;
     this.server.metrics.called(this.#method.name, status, tookMs);
-    this.server.activity.answered(this.#store?.identity, FAULTS.has(status), tookMs);
+    this.server.accounting.answered(this.#store?.identity, FAULTS.has(status), tookMs);
   }
 
   /** The minimum rate calls this if the client is too slow. */

@@ -10,10 +10,10 @@ import type { ResultAddress, Writer } from '../../store/store.ts';
 import type { Identity } from '../access/identity.ts';
 import { isDenial, isWrite, NOTHING_MORE, type Requirement } from '../access/rights.ts';
 import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
-import type { AskedResult } from '../activity/activity.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import type { Lookup, Route } from '../pages/metrics.ts';
+import type { AskedResult } from '../request/accounting.ts';
 import { BodyWriter } from './body-writer.ts';
 import { CONTENT_ERRORS, type ErrorFormat, errorBody, errorHeaders, type Headers } from './error-response.ts';
 
@@ -129,17 +129,15 @@ export class Exchange {
 
   lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void {
     if (this.#isComparison) return;
-    const { server } = this;
-    server.metrics.lookedUp(kind, found);
-    server.activity.lookedUp({ ...this.#asked(protocol, address), found });
+    this.server.accounting.lookedUp(kind, { ...this.#asked(protocol, address), found });
   }
 
   predicted(action: ResultAddress): void {
-    if (!this.#isComparison) this.server.activity.predicted(this.#asked('assay', action));
+    if (!this.#isComparison) this.server.accounting.predicted(this.#asked('assay', action));
   }
 
   dropPrediction(action: ResultAddress): boolean {
-    return !this.#isComparison && this.server.activity.dropPrediction(this.#asked('assay', action));
+    return !this.#isComparison && this.server.accounting.dropPrediction(this.#asked('assay', action));
   }
 
   get #isComparison(): boolean {
@@ -165,7 +163,7 @@ export class Exchange {
     const { server, response } = this;
     const tookMs = performance.now() - this.#began;
     server.metrics.answered(this.#route, this.method, status, tookMs);
-    if (!this.#isOfPerson) server.activity.answered(this.#store?.identity, status >= 500, tookMs);
+    if (!this.#isOfPerson) server.accounting.answered(this.#store?.identity, status >= 500, tookMs);
     if (server.lifecycle.isStopping || server.capacity.hasFewConnectionsLeft)
       response.shouldKeepAlive = false;
   }
@@ -275,10 +273,7 @@ export class Exchange {
   answerError(thrown: unknown, moreHeaders: Headers = [], status?: number): void {
     const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
     this.#log(error, thrown);
-    if (isDenial(error)) {
-      this.server.metrics.denied(this.#route);
-      this.server.activity.denied(this.#store?.identity, this.#route, error.detail);
-    }
+    if (isDenial(error)) this.server.accounting.denied(this.#store?.identity, this.#route, error.detail);
     const { headers, body } = this.#describe(error);
     const response = { status: status ?? error.entry.status, headers: [...headers, ...moreHeaders], body };
     if (this.response.headersSent) this.response.destroy();

@@ -1,4 +1,5 @@
 // The text of GET /: the tools that this server serves, and the setting that each of them needs.
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { VERSION } from '../../core/version.ts';
 
 /** HOST is the server's address, TEAM any namespace. docs/PROTOCOLS.md explains each setting. */
@@ -24,8 +25,14 @@ export const SETTINGS: Readonly<Record<string, string>> = {
 
 const HOST = /^[0-9A-Za-z.:[\]_-]+$/;
 
+/** For build tools and curl. */
+export function sendFrontPage({ headers }: FastifyRequest, reply: FastifyReply): string {
+  reply.type('text/plain; charset=utf-8');
+  return frontPage(headers.host);
+}
+
 /** Repeats the Host header only if it is a host. */
-export function frontPage(host = ''): string {
+function frontPage(host = ''): string {
   const address = HOST.test(host) ? host : 'HOST';
   const width = Math.max(...Object.keys(SETTINGS).map((tool) => tool.length));
   const lines = Object.entries(SETTINGS).map(

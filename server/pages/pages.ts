@@ -1,11 +1,18 @@
 // The pages about the server itself for machines, as a fastify plugin: /status, /healthz, /readyz and /metrics.
-// They take GET and HEAD. All but /metrics are public. The pages for people are in dashboard/pages.
+// They take GET and HEAD. All but /metrics are public. And the text at / of a server that has no pages for people.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { VERSION } from '../../core/version.ts';
 import { seesWholeServer } from '../access/identity.ts';
 import { all } from '../access/rights.ts';
 import { authorized, onlyMethods } from '../http/app.ts';
+import { sendFrontPage } from './front-page.ts';
 import { PROTOCOLS } from './metrics.ts';
+
+export async function frontPageRoute(app: FastifyInstance): Promise<void> {
+  const config = { route: 'page', isPublic: true } as const;
+  onlyMethods(app, '/', { config }, 'GET', 'HEAD');
+  app.get('/', { config }, sendFrontPage);
+}
 
 export async function pages(app: FastifyInstance): Promise<void> {
   const isPublic = true;
@@ -44,9 +51,9 @@ export async function pages(app: FastifyInstance): Promise<void> {
     { config: { route: 'metrics' }, onRequest: authorized(all('stats')) },
     (request, reply) => {
       const { server, store } = request.exchange;
-      const { metrics, activity } = server;
+      const { metrics, accounting } = server;
       const { identity, counted } = store;
-      activity.count();
+      accounting.count();
       reply.type(metrics.contentType);
       return seesWholeServer(identity) ? metrics.page() : metrics.pageOf(counted);
     },

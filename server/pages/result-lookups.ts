@@ -1,7 +1,7 @@
 // Hits and misses of results by tool and namespace, as metrics. Anybody may make up a namespace on an open
-// server, so only the first DASHBOARD.maxNamespaceLabels of them have a label; the rest is "(other)".
+// server, so only the first ACCOUNTING.maxNamespaceLabels of them have a label; the rest is "(other)".
 import { isInRange, type Namespace, type NamespaceRange } from '../../core/namespace.ts';
-import { DASHBOARD } from '../limits.ts';
+import { ACCOUNTING } from '../limits.ts';
 import type { Cell, CounterCells } from './counter-cells.ts';
 
 interface Outcomes {
@@ -46,7 +46,7 @@ export class ResultLookups {
   }
 
   #begin(namespace: Namespace): ByTool {
-    if (this.#namespaces.size >= DASHBOARD.maxNamespaceLabels) return this.#rest;
+    if (this.#namespaces.size >= ACCOUNTING.maxNamespaceLabels) return this.#rest;
     const tools: ByTool = new Map();
     this.#namespaces.set(namespace, tools);
     return tools;

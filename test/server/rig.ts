@@ -15,6 +15,7 @@ import { type RunningServer, startServer } from '../../server/listen.ts';
 import { reportStoreEvents } from '../../server/log.ts';
 import { Metrics } from '../../server/pages/metrics.ts';
 import type { S3Keys } from '../../server/protocols/s3/signature.ts';
+import type { ServerPart } from '../../server/server-port.ts';
 import type { OnStoreEvent } from '../../store/events.ts';
 import type { WriteLog } from '../../store/log/write-log.ts';
 import { openMemoryStore } from '../../store/open.ts';
@@ -36,6 +37,7 @@ export interface TestServerOptions {
   readonly clock?: Clock;
   /** To read what was counted after the server has stopped. */
   readonly metrics?: Metrics;
+  readonly wings?: readonly ServerPart[];
 }
 
 export interface TestServer extends RunningServer {

@@ -14,10 +14,12 @@ import {
 } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
 import { seesWholeServer } from '../../access/identity.ts';
+import { activityOf } from '../../activity/of-server.ts';
 import type { ServerContext } from '../../context.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { DASHBOARD } from '../../limits.ts';
+import { HISTORY } from '../../limits.ts';
 import { compareActions, showAction } from '../actions/action.ts';
+import { DASHBOARD } from '../limits.ts';
 import { logText } from '../log-text.ts';
 import { type DivergenceReader, divergenceRow } from '../overview/divergence-row.ts';
 import { DAY, figuresIn } from '../overview/figures.ts';
@@ -74,7 +76,7 @@ export async function reportRun(
   };
   await server.lifecycle.whileWriting(async () => {
     const { savedMs, explained } = await reports.keep(report, context);
-    server.activity.ran(sender.namespace, savedMs);
+    activityOf(server).ran(sender.namespace, savedMs);
     server.lifecycle.whileWriting(() => explained);
   });
   return { id: report.id, url: `${addressOf(exchange)}/runs/${report.id}` };
@@ -120,7 +122,7 @@ export function now(exchange: Exchange): Promise<Now> {
 }
 
 export async function tail({ server, store }: Exchange, after?: string): Promise<Tail> {
-  return server.activity.tail.read(store.counted, after);
+  return activityOf(server).tail.read(store.counted, after);
 }
 
 export interface FiguresQuery {
@@ -133,7 +135,7 @@ export function figures(exchange: Exchange, { from, to, namespace }: FiguresQuer
   const { server, store } = exchange;
   const end = timeIn(to) ?? Date.now();
   const start = timeIn(from) ?? end - DAY;
-  if (start >= end || end - start > DASHBOARD.keptMs)
+  if (start >= end || end - start > HISTORY.keptMs)
     throw new AssayError('ASSAY_BAD_MESSAGE', 'from must be before to, and at most 90 days');
   /** Bytes are not counted by namespace. */
   const isWhole = seesWholeServer(store.identity) && namespace === undefined;

@@ -4,8 +4,9 @@ import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
 import type { Counters } from '../../activity/counters.ts';
 import { HOUR, MINUTE } from '../../activity/figures.ts';
+import { activityOf } from '../../activity/of-server.ts';
 import type { ServerContext } from '../../context.ts';
-import { DASHBOARD } from '../../limits.ts';
+import { HISTORY } from '../../limits.ts';
 import { quantile } from '../../pages/latency.ts';
 import type { Figures, Totals } from '../api/types.ts';
 
@@ -42,15 +43,15 @@ export function totalsOf(counters: readonly Counters[], isWhole: boolean): Total
 
 /** Minutes for three hours, ten minutes for a day, hours for more and for what is older than a day. */
 export async function figuresIn(
-  { activity }: ServerContext,
+  server: ServerContext,
   history: History,
   { counted, isWhole }: Counted,
   { from, to }: Span,
 ): Promise<Figures> {
-  const hasMinutes = to - from <= DAY && from >= Date.now() - DASHBOARD.minutesKeptMs;
+  const hasMinutes = to - from <= DAY && from >= Date.now() - HISTORY.minutesKeptMs;
   const stepMs = !hasMinutes ? HOUR : to - from <= 3 * HOUR ? MINUTE : 10 * MINUTE;
   const first = Math.floor(from / stepMs) * stepMs;
-  const counters = await activity.figures.read(history, counted, { from, to, stepMs });
+  const counters = await activityOf(server).figures.read(history, counted, { from, to, stepMs });
   const points = counters.map((one, at) => {
     const median = quantile(one.latency, 0.5);
     const p99 = quantile(one.latency, 0.99);

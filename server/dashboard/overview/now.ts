@@ -5,6 +5,7 @@ import type { History } from '../../../store/history.ts';
 import { type Identity, seesWholeServer } from '../../access/identity.ts';
 import type { ScopedStore } from '../../access/scoped-store.ts';
 import { HOUR } from '../../activity/figures.ts';
+import { activityOf } from '../../activity/of-server.ts';
 import type { ServerContext } from '../../context.ts';
 import type { Now, Totals, Warning } from '../api/types.ts';
 import { listRuns } from '../runs/runs.ts';
@@ -21,7 +22,7 @@ export async function nowAnswer(
   { identity, counted, reported }: Pick<ScopedStore, 'identity' | 'counted' | 'reported'>,
 ): Promise<Now> {
   const now = Date.now();
-  const { activity } = server;
+  const activity = activityOf(server);
   activity.countBytes();
   const midnight = Math.floor(now / DAY) * DAY;
   const isWhole = seesWholeServer(identity);

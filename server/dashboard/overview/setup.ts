@@ -3,6 +3,7 @@ import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
 import { Counters } from '../../activity/counters.ts';
 import { HOUR } from '../../activity/figures.ts';
+import { activityOf } from '../../activity/of-server.ts';
 import type { ServerContext } from '../../context.ts';
 import type { Setup, ToolSetup } from '../api/types.ts';
 import { type Address, TOOLS } from '../setup/tools.ts';
@@ -51,7 +52,7 @@ export async function setupAnswer(
   const now = Date.now();
   const midnight = Math.floor(now / DAY) * DAY;
   const from = midnight - SEEN_DAYS * DAY;
-  const hours = await server.activity.figures.read(history, counted, { from, to: now, stepMs: HOUR });
+  const hours = await activityOf(server).figures.read(history, counted, { from, to: now, stepMs: HOUR });
   const week = new Counters();
   for (const counters of hours) week.add(counters);
   const today = new Counters();

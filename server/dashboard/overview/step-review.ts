@@ -6,8 +6,8 @@ import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
 import { documentsIn } from '../../history/documents.ts';
 import { STEP_KIND } from '../../history/step-documents.ts';
-import { DASHBOARD } from '../../limits.ts';
 import type { FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
+import { DASHBOARD } from '../limits.ts';
 import type { StoredStep } from '../stored-step.ts';
 import { HeldAnswers } from './held-answers.ts';
 

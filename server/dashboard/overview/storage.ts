@@ -3,9 +3,9 @@ import { isInRange, type Namespace, type NamespaceRange, parseNamespace } from '
 import type { AccountUse } from '../../../store/accounts.ts';
 import type { History } from '../../../store/history.ts';
 import { type Identity, seesWholeServer } from '../../access/identity.ts';
+import { activityOf } from '../../activity/of-server.ts';
 import type { ServerContext } from '../../context.ts';
 import { contentOf } from '../../history/documents.ts';
-import { DASHBOARD } from '../../limits.ts';
 import type {
   AccountRow,
   DeniedWrite,
@@ -15,6 +15,7 @@ import type {
   TokenRow,
   UsageRow,
 } from '../api/types.ts';
+import { DASHBOARD } from '../limits.ts';
 import { withoutNumber } from '../pull-requests.ts';
 import type { NamespaceUsage, Surveyed } from './survey.ts';
 
@@ -135,12 +136,12 @@ export function tokensOf(
 }
 
 /** Those that said so in the last minutes. Empty if this is the only one. */
-async function nodesOf({ activity }: ServerContext, history: History): Promise<NodeRow[]> {
+async function nodesOf(server: ServerContext, history: History): Promise<NodeRow[]> {
   const from = Date.now() - 3 * DASHBOARD.announceMs;
   const { documents } = await history.page({ kind: 'node', from, limit: LISTED });
   const nodes = documents.flatMap((document) => {
     const value = contentOf<{ readonly name: string }>(document);
-    const isThisOne = document.id === activity.process;
+    const isThisOne = document.id === activityOf(server).process;
     return value ? { name: value.name, lastSeenAt: new Date(document.at).toISOString(), isThisOne } : [];
   });
   return nodes.length > 1 ? nodes : [];

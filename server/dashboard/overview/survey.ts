@@ -9,7 +9,8 @@ import { STORE } from '../../../store/limits.ts';
 import { type ListedDivergence, listDivergences } from '../../../store/review/divergences.ts';
 import type { Review, Store, StoredResult } from '../../../store/store.ts';
 import { contentOf, documentOf } from '../../history/documents.ts';
-import { DASHBOARD, SERVER } from '../../limits.ts';
+import { SERVER } from '../../limits.ts';
+import { DASHBOARD } from '../limits.ts';
 
 interface Usage {
   results: number;

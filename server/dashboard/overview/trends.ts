@@ -3,7 +3,6 @@
 import { type NamespaceRange, narrowedTo, parseNamespace } from '../../../core/namespace.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
 import { documentsIn } from '../../history/documents.ts';
-import { DASHBOARD } from '../../limits.ts';
 import type {
   BranchTrend,
   FlakyStep,
@@ -17,6 +16,7 @@ import type {
   Trends,
   TrendWeek,
 } from '../api/types.ts';
+import { DASHBOARD } from '../limits.ts';
 import { isOfPullRequests, withoutNumber } from '../pull-requests.ts';
 import { type Durations, quantile } from '../trends/durations.ts';
 import { FLAKY_KIND, type StoredFlaky } from '../trends/flaky.ts';

@@ -14,7 +14,7 @@ import { acceptsHtml, authorize, onlyMethods } from '../../http/app.ts';
 import { type ErrorFormat, jsonErrors } from '../../http/error-response.ts';
 import { receiveWhole } from '../../http/upload.ts';
 import { ACCESS } from '../../limits.ts';
-import { frontPage } from '../../pages/front-page.ts';
+import { sendFrontPage } from '../../pages/front-page.ts';
 import { FailedExchanges } from '../../protocols/auth/failures.ts';
 import { ASSETS_PATH, findAsset } from './assets.ts';
 import { continuePage, errorPage, loginPage, ownPath } from './login.ts';
@@ -43,7 +43,7 @@ const HTML = 'text/html; charset=utf-8';
 const FORM = 'application/x-www-form-urlencoded';
 
 /** A browser gets a page for each error: the login, one more attempt, or what is wrong. */
-const HTML_ERRORS: ErrorFormat = {
+export const HTML_ERRORS: ErrorFormat = {
   type: HTML,
   methods: 'GET, HEAD',
   headers: Object.entries(PAGE_HEADERS).flat(),
@@ -61,8 +61,6 @@ function isNavigation(request: IncomingMessage | undefined): boolean {
 }
 
 const PAGE = { route: 'page', htmlErrors: HTML_ERRORS, acceptsSession: true } as const;
-/** Of an address that does not exist: a browser gets a page. */
-export const UNKNOWN = { ...PAGE, route: 'other' } as const;
 const PUBLIC = { ...PAGE, isPublic: true } as const;
 
 /** Another page of this server is meant. */
@@ -84,7 +82,8 @@ export function dashboardPages(pages: Readonly<Record<string, Renderer>>) {
       app.get(url, { config }, async (request, reply) => {
         if (isRoot) {
           reply.header('vary', 'accept');
-          if (!acceptsHtml(request)) return plainFrontPage(request, reply);
+          /* Build tools and curl keep the text that they know. */
+          if (!acceptsHtml(request)) return sendFrontPage(request, reply);
           await authorize(request, request.exchange, config);
         }
         request.exchange.require(READ_RUNS);
@@ -96,12 +95,6 @@ export function dashboardPages(pages: Readonly<Record<string, Renderer>>) {
     assetRoutes(app);
     await app.register(loginRoutes);
   };
-}
-
-/** Build tools and curl keep the text that they know. */
-function plainFrontPage({ headers }: FastifyRequest, reply: FastifyReply): string {
-  reply.type('text/plain; charset=utf-8');
-  return frontPage(headers.host);
 }
 
 function sendPage(reply: FastifyReply, text: string): string {

@@ -7,7 +7,7 @@ import { type Difference, differences } from '../../../store/actions/difference.
 import { missCauseOf } from '../../../store/actions/miss-cause.ts';
 import { sentenceOfAll } from '../../../store/actions/sentence.ts';
 import type { Blobs } from '../../../store/store.ts';
-import { DASHBOARD } from '../../limits.ts';
+import { DASHBOARD } from '../limits.ts';
 
 /** The client knows no earlier action of the step. */
 export function isUnexplained({ kind }: MissCause): boolean {

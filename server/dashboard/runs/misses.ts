@@ -5,8 +5,8 @@ import type { MissCause, MissKind } from '../../../core/metadata/run-report.ts';
 import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { History } from '../../../store/history.ts';
 import { documentsIn } from '../../history/documents.ts';
-import { DASHBOARD } from '../../limits.ts';
 import type { Misses, MissRow } from '../api/types.ts';
+import { DASHBOARD } from '../limits.ts';
 import {
   byLoss,
   type CauseSum,

@@ -1,12 +1,12 @@
 // How much of the store reported runs may take.
-// Guarantee: the history grows by no report beyond DASHBOARD.historyRoom times its share of the store, by a count that is
+// Guarantee: the history grows by no report beyond HISTORY.room times its share of the store, by a count that is
 // at most a minute old. Of an account with a quota, the reports of a day have at most the same share of that quota: a
 // pull request that reports very much neither takes the space of others nor pushes out their runs.
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import { type AccountUse, isAtOrBelow } from '../../../store/accounts.ts';
 import type { History } from '../../../store/history.ts';
-import { DASHBOARD, historyShare } from '../../limits.ts';
+import { HISTORY, historyShare } from '../../limits.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -24,15 +24,15 @@ export class ReportRoom {
 
   /** Throws ASSAY_STORE_FULL, or counts the bytes. */
   async take(namespace: Namespace, bytes: number, { history, limit, accounts, now }: RoomOf): Promise<void> {
-    if (Math.abs(now - this.#counted.at) >= DASHBOARD.historyCountMs)
+    if (Math.abs(now - this.#counted.at) >= HISTORY.countMs)
       this.#counted = { at: now, bytes: await history.usedBytes() };
     if (Math.abs(now - this.#day.began) >= DAY) this.#day = { began: now, bytesOf: new Map() };
-    if (this.#counted.bytes + bytes > historyShare(limit) * DASHBOARD.historyRoom)
+    if (this.#counted.bytes + bytes > historyShare(limit) * HISTORY.room)
       throw full('the history of runs is full; its oldest documents are removed within minutes');
     const { bytesOf } = this.#day;
     const own = accounts.filter(({ namespaces }) => namespaces.some((base) => isAtOrBelow(namespace, base)));
     for (const { name, quota } of own)
-      if ((bytesOf.get(name) ?? 0) + bytes > quota * DASHBOARD.historyShare)
+      if ((bytesOf.get(name) ?? 0) + bytes > quota * HISTORY.share)
         throw full(`the runs that ${name} may report in a day are reported`);
     this.#counted.bytes += bytes;
     for (const { name } of own) bytesOf.set(name, (bytesOf.get(name) ?? 0) + bytes);

@@ -8,7 +8,7 @@ import type { Namespace } from '../../../core/namespace.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
 import { contentOf, documentOf } from '../../history/documents.ts';
 import { type EarlierAction, earlierOfStep } from '../../history/step-documents.ts';
-import { DASHBOARD } from '../../limits.ts';
+import { DASHBOARD } from '../limits.ts';
 import { idOf } from '../stored-step.ts';
 
 export const FLAKY_KIND = 'flaky';

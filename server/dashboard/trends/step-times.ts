@@ -6,7 +6,7 @@
 import type { RunReport } from '../../../core/metadata/run-report.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
 import { contentOf, documentOf } from '../../history/documents.ts';
-import { DASHBOARD } from '../../limits.ts';
+import { DASHBOARD } from '../limits.ts';
 import { isOfPullRequests } from '../pull-requests.ts';
 import { idOf } from '../stored-step.ts';
 import { isMainBranch, type RunSteps } from './step-weeks.ts';

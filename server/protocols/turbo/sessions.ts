@@ -1,7 +1,7 @@
 // The events that Turborepo sends after its lookups: which session looked up what at the remote, and how long the task
 // had taken when it ran. They name the runs of the dashboard; no answer depends on them.
-import type { Session } from '../../activity/groups.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import type { Session } from '../../request/observer.ts';
 import { artifactIn, type Team } from './address.ts';
 
 const HASH = /^[0-9A-Za-z_-]{1,255}$/;
@@ -37,7 +37,7 @@ export function tellSessions(
     if (!first) continue;
     const asked = { identity, headers: request.headers, protocol: 'turbo', namespace: first.namespace };
     const session: Session = { id, lookups: found };
-    server.activity.toldSession(asked, session);
+    server.accounting.toldSession(asked, session);
   }
 }
 

@@ -2,7 +2,6 @@
 // shows whose content it is.
 import { type Digest, digestOf, toWire } from '../../../core/digest.ts';
 import { encodePathSet, type PathSet, resultKey } from '../../../core/path-set.ts';
-import { miss, reportOf } from '../../server/dashboard/reports.ts';
 import { directoryOf, outputFile, resultWith } from '../../store/content.ts';
 
 /** Letters and digits only, so that no encoding of text changes it. */
@@ -72,17 +71,4 @@ export function resultBy(identity: string, output: Digest = DIGESTS.small): Buff
     stdoutRaw: contentBy(identity, 'standard output'),
     stderrDigest: toWire(output),
   });
-}
-
-/** The id of the run that each identity reports. */
-export function runBy(identity: string): string {
-  return digestOf(Buffer.from(identity)).hash.slice(0, 32);
-}
-
-/** A report of a run with one miss. The branch, the step and the changed file have the mark. */
-export function reportBy(identity: string): string {
-  const mark = markOf(identity);
-  const steps = [{ ...miss(mark, { kind: 'input', name: mark }, 10), status: 'declared' } as const];
-  const startedAt = '2026-11-17T09:00:00.000Z';
-  return JSON.stringify(reportOf(steps, { id: runBy(identity), branch: mark, startedAt }));
 }

@@ -4,7 +4,8 @@ import { digestOf } from '../../../core/digest.ts';
 import { appendBlobs, type InlinedBlob } from '../../../core/inlined-blobs.ts';
 import { PATH_SETS_PATH } from '../../../core/path-set.ts';
 import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
-import { contentBy, DIGESTS, KEY, PREDICTED, reportBy, resultBy, runBy } from './content.ts';
+import { filesOfWings } from '../../rig/wings.ts';
+import { contentBy, DIGESTS, KEY, PREDICTED, resultBy } from './content.ts';
 
 export interface HttpExample {
   readonly path: string;
@@ -88,7 +89,7 @@ function labels(path: string): readonly HttpExample[] {
 }
 
 /** By the names in surface.ts. */
-export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
+const OF_TRUNK: Readonly<Record<string, readonly HttpExample[]>> = {
   '/ccache/': [artifact(`/ccache/team/75/${'9'.repeat(30)}`), artifact(`/ccache/ac/${KEY.hash}`)],
   '/gradle/': [artifact(`/gradle/team/${'a'.repeat(32)}`)],
   '/turbo/': [artifact(`/turbo/team/v8/artifacts/${HASH}`)],
@@ -148,66 +149,10 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
     },
   ],
   'fastify /': [{ path: '/' }, { path: '/', headers: BROWSER, isLive: true }],
-  'fastify /runs': [
-    { path: '/runs', headers: BROWSER, isLive: true },
-    { path: '/runs?branch=main', isLive: true },
-  ],
-  'fastify /runs/trends': [{ path: '/runs/trends', headers: BROWSER, isLive: true }],
-  'fastify /runs/:id': [{ path: '/runs/a-run', headers: BROWSER }],
-  'fastify /misses': [{ path: '/misses?days=30', headers: BROWSER }],
-  'fastify /action/:key': [{ path: `/action/${KEY.hash}?to=${DIGESTS.small.hash}`, headers: BROWSER }],
-  'fastify /hermeticity': [{ path: '/hermeticity', headers: BROWSER, isLive: true }],
-  'fastify /storage': [{ path: '/storage', headers: BROWSER, isLive: true }],
-  'fastify /setup': [{ path: '/setup?team=web', headers: BROWSER, isLive: true }],
-  'fastify /~assets/:name': [{ path: '/~assets/style.css' }],
-  'fastify /login': [
-    {
-      path: '/login?next=/runs',
-      headers: { ...BROWSER, ...FORM_TYPE },
-      body: (identity) => `token=${identity}`,
-    },
-  ],
-  'fastify /logout': [{ path: '/logout', headers: { ...BROWSER, ...FORM_TYPE }, body: () => '' }],
   'fastify /status': [{ path: '/status' }],
   'fastify /healthz': [{ path: '/healthz' }],
   'fastify /readyz': [{ path: '/readyz' }],
   'fastify /metrics': [{ path: '/metrics', isLive: true }],
-  'fastify /admin/forget': [
-    ...[{ namespace: 'acme/app/main' }, { writer: 'main' }, { keys: [KEY.hash] }].map((selection) => ({
-      path: '/admin/forget',
-      headers: JSON_TYPE,
-      body: () => JSON.stringify({ ...selection, remove: true }),
-    })),
-  ],
-  'fastify /admin/divergences': [
-    { path: '/admin/divergences' },
-    { path: '/admin/divergences?namespace=acme/app/main' },
-  ],
-  'fastify /api/v1/runs': [
-    {
-      path: '/api/v1/runs?namespace=web',
-      headers: JSON_TYPE,
-      body: reportBy,
-      storedBy: 'POST',
-      isLive: true,
-    },
-    { path: '/api/v1/runs?branch=main&limit=1', isLive: true },
-  ],
-  'fastify /api/v1/runs/:id': [{ path: `/api/v1/runs/${runBy('main')}` }],
-  'fastify /api/v1/openapi.json': [{ path: '/api/v1/openapi.json' }],
-  'fastify /api/v1/now': [{ path: '/api/v1/now', isLive: true }],
-  'fastify /api/v1/tail': [{ path: '/api/v1/tail', isLive: true }],
-  'fastify /api/v1/figures': [{ path: '/api/v1/figures?from=2026-11-17', isLive: true }],
-  'fastify /api/v1/storage': [{ path: '/api/v1/storage', isLive: true }],
-  'fastify /api/v1/token': [{ path: '/api/v1/token' }],
-  'fastify /api/v1/setup': [{ path: '/api/v1/setup', isLive: true }],
-  'fastify /api/v1/hermeticity': [{ path: '/api/v1/hermeticity?days=90', isLive: true }],
-  'fastify /api/v1/actions/:key': [{ path: `/api/v1/actions/${KEY.hash}` }],
-  'fastify /api/v1/actions/:key/difference': [
-    { path: `/api/v1/actions/${KEY.hash}/difference?to=${DIGESTS.small.hash}` },
-  ],
-  'fastify /api/v1/trends': [{ path: '/api/v1/trends?weeks=2', isLive: true }],
-  'fastify /api/v1/misses': [{ path: '/api/v1/misses?days=90' }],
   'fastify /auth/token': [
     {
       path: '/auth/token',
@@ -221,3 +166,17 @@ export const HTTP_EXAMPLES: Readonly<Record<string, readonly HttpExample[]>> = {
   ...turboApi('/v8/artifacts'),
   ...turboApi('/turbo/:namespace/v8/artifacts'),
 };
+
+export type HttpExamples = Readonly<Record<string, readonly HttpExample[]>>;
+
+/** A wing has those of its own addresses in test/http-examples.ts. */
+async function ofWings(): Promise<HttpExamples> {
+  const all: HttpExamples[] = [];
+  for (const file of filesOfWings('test/http-examples.ts')) {
+    const { HTTP_EXAMPLES }: { HTTP_EXAMPLES: HttpExamples } = await import(file);
+    all.push(HTTP_EXAMPLES);
+  }
+  return Object.assign({}, ...all);
+}
+
+export const HTTP_EXAMPLES: HttpExamples = { ...OF_TRUNK, ...(await ofWings()) };

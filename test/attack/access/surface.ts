@@ -5,6 +5,7 @@ import fastify from 'fastify';
 import { MOUNTS } from '../../../server/adapters.ts';
 import { GRPC_METHODS } from '../../../server/listen.ts';
 import { addRoutes, WITH_ANY_PREFIX } from '../../../server/routes.ts';
+import { serverParts } from '../../rig/wings.ts';
 
 /** An address of an HTTP protocol, or a route of fastify. */
 export interface Address {
@@ -41,7 +42,7 @@ async function fastifyRoutes(): Promise<Address[]> {
     if (config?.isPublic) route.publicMethods.push(...[method].flat());
     found.set(url, route);
   });
-  addRoutes(app);
+  await addRoutes(app, await serverParts());
   await app.ready();
   await app.close();
   return [...found].map(([url, route]) => ({ name: `fastify ${url}`, ...route }));

@@ -7,6 +7,7 @@ import type { OnStoreEvent } from '../../../store/events.ts';
 import type { Store } from '../../../store/store.ts';
 import { openDiskFolder } from '../../rig/disk-store.ts';
 import { GrpcClient } from '../../rig/grpc.ts';
+import { serverParts } from '../../rig/wings.ts';
 import {
   identity,
   MAIN,
@@ -111,6 +112,7 @@ export class World {
       identities: revocable(revoked),
       storeFolder: '/the/folder/of/the/store',
       space: { used: () => 987_654_321, limit: 1_000_000_000 },
+      wings: await serverParts(),
     });
     const grpc = await GrpcClient.to(url);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

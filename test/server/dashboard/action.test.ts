@@ -7,8 +7,9 @@ import type { Identity } from '../../../server/access/identity.ts';
 import type { Action as ShownAction } from '../../../server/dashboard/api/types.ts';
 import { resultWith } from '../../store/content.ts';
 import { identity, MAIN, OTHER, sourceOf } from '../access/identities.ts';
-import { ask, type TestServer, testServer } from '../rig.ts';
+import { ask, type TestServer } from '../rig.ts';
 import { miss, reportOf } from './reports.ts';
+import { testServer } from './rig.ts';
 
 const ROOT = identity('root', { namespace: '', rights: 'read-write' });
 /** Of the same tenant, so it can read the blobs of the action. */

@@ -15,9 +15,10 @@ import { FORMS } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
 import { soak } from '../../rig/soak.ts';
 import { MAIN, PULL, sourceOf } from '../access/identities.ts';
-import { ask, codeIn, testServer } from '../rig.ts';
+import { ask, codeIn } from '../rig.ts';
 import { NASTY } from './pages/fixtures.ts';
 import { miss, reportOf, step } from './reports.ts';
+import { testServer } from './rig.ts';
 
 const PAGES = ['/', '/runs', '/misses', '/hermeticity', '/storage', '/setup'];
 const REPORTS = soak(10_000, 30);
@@ -80,7 +81,7 @@ test('a store that takes nothing more refuses reports, and every page shows what
       },
     },
   };
-  const server = await testServer({ store, limits: { activityFlushMs: 20 } });
+  const server = await testServer({ store, flushMs: 20 });
   const send = async (report: RunReport) =>
     ask(`${server.url}/api/v1/runs`, 'POST', { body: Buffer.from(JSON.stringify(report)) });
   const cause = { kind: 'input', name: 'VERSION' } as const;

@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { toWire } from '../../../core/digest.ts';
 import { Action, Command } from '../../../core/proto/generated/reapi.ts';
 import { putOne, resultWith } from '../../store/content.ts';
-import { ask, testServer } from '../rig.ts';
+import { ask } from '../rig.ts';
 import { miss, reportOf } from './reports.ts';
+import { testServer } from './rig.ts';
 
 interface Schema {
   readonly type: string;

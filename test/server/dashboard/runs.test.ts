@@ -9,8 +9,9 @@ import type { Hermeticity, Misses, Reported, Run, Runs } from '../../../server/d
 import type { Store } from '../../../store/store.ts';
 import { contentOf, putOne } from '../../store/content.ts';
 import { identity, MAIN, OTHER, PULL, READER, SIBLING, sourceOf, WRITER } from '../access/identities.ts';
-import { ask, codeIn, type TestServerOptions, testServer } from '../rig.ts';
+import { ask, codeIn, type TestServerOptions } from '../rig.ts';
 import { miss, reportOf, step } from './reports.ts';
+import { testServer } from './rig.ts';
 
 const ROOT = identity('root', { namespace: '', rights: 'read-write' });
 const ONLY_REPORTS = identity('only-reports', {

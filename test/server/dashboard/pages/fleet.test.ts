@@ -9,9 +9,10 @@ import { memoryEngine } from '../../../../store/memory/engine.ts';
 import { addLayers } from '../../../../store/open.ts';
 import type { Engine } from '../../../../store/store.ts';
 import { resultWith } from '../../../store/content.ts';
-import { METADATA, metadataOf } from '../../activity/metadata.ts';
-import { ask, type TestServer, testServer } from '../../rig.ts';
+import { ask, type TestServer } from '../../rig.ts';
+import { METADATA, metadataOf } from '../../request/metadata.ts';
 import { miss, reportOf, step } from '../reports.ts';
+import { testServer } from '../rig.ts';
 import { browserForAll, type Visit } from './chromium.ts';
 
 const MINUTES = 60_000;
@@ -27,7 +28,7 @@ interface Node extends TestServer {
 async function node(engine: Engine): Promise<Node> {
   const metrics = new Metrics();
   const server = await testServer({
-    limits: { activityFlushMs: 500 },
+    flushMs: 500,
     space: { used: () => 1000, limit: 10_000 },
     store: async (onEvent) => addLayers(engine, onEvent),
     metrics,

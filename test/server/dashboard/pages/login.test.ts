@@ -1,7 +1,8 @@
 // The login of a person: the cookie that it gives, what that is good for, and what it is not.
 import { expect, test } from 'vitest';
 import { EVERYBODY } from '../../access/identities.ts';
-import { ask, codeIn, type TestServer, testServer } from '../../rig.ts';
+import { ask, codeIn, type TestServer } from '../../rig.ts';
+import { testServer } from '../rig.ts';
 import { browserForAll } from './chromium.ts';
 
 const HTML = { accept: 'text/html,application/xhtml+xml' };

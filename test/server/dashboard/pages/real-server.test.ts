@@ -5,8 +5,9 @@ import { digestOf } from '../../../../core/digest.ts';
 import { MIB } from '../../../../core/units.ts';
 import { openDiskFolder } from '../../../rig/disk-store.ts';
 import { resultWith } from '../../../store/content.ts';
-import { ask, testServer } from '../../rig.ts';
+import { ask } from '../../rig.ts';
 import { miss, reportOf, step } from '../reports.ts';
+import { testServer } from '../rig.ts';
 import { browserForAll, type Visit } from './chromium.ts';
 
 const browser = browserForAll();

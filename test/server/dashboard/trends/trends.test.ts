@@ -5,8 +5,9 @@ import type { Identity } from '../../../../server/access/identity.ts';
 import type { StepTotals, Trends } from '../../../../server/dashboard/api/types.ts';
 import { WEEK_MS, weekOf } from '../../../../server/dashboard/trends/step-weeks.ts';
 import { identity, MAIN, OTHER, PULL, SIBLING, sourceOf } from '../../access/identities.ts';
-import { ask, testServer } from '../../rig.ts';
+import { ask } from '../../rig.ts';
 import { miss, reportOf, step } from '../reports.ts';
+import { testServer } from '../rig.ts';
 
 const TEAM = identity('team', { namespace: 'acme', rights: 'overview' });
 const SHARED = identity('shared', { namespace: 'acme/lib/pr' });

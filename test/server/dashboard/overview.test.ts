@@ -2,16 +2,17 @@
 // namespace no blob, no log line and no result. Every address of /api/v1, every page, /metrics and /status are asked, with
 // the ids, keys and namespaces of all others.
 import { expect, test } from 'vitest';
-import { digestOf, toWire } from '../../core/digest.ts';
-import { tenantIn } from '../../core/namespace.ts';
-import { Action, Command } from '../../core/proto/generated/reapi.ts';
-import type { Identity } from '../../server/access/identity.ts';
-import { ROUTES } from '../../server/dashboard/api/api.ts';
-import { PAGES } from '../../server/dashboard/pages/routes.ts';
-import { identity, sourceOf } from '../server/access/identities.ts';
-import { miss, reportOf, step } from '../server/dashboard/reports.ts';
-import { type Answer, ask, testServer } from '../server/rig.ts';
-import { resultWith } from '../store/content.ts';
+import { digestOf, toWire } from '../../../core/digest.ts';
+import { tenantIn } from '../../../core/namespace.ts';
+import { Action, Command } from '../../../core/proto/generated/reapi.ts';
+import type { Identity } from '../../../server/access/identity.ts';
+import { ROUTES } from '../../../server/dashboard/api/api.ts';
+import { PAGES } from '../../../server/dashboard/pages/routes.ts';
+import { resultWith } from '../../store/content.ts';
+import { identity, sourceOf } from '../access/identities.ts';
+import { type Answer, ask } from '../rig.ts';
+import { miss, reportOf, step } from './reports.ts';
+import { testServer } from './rig.ts';
 
 /** Who writes where. The names begin like each other, and no name is a part of a path of another. */
 const WHERE = {

@@ -2,11 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { markdownOf } from '../../../client/graph/view/markdown.ts';
-import type { Runs } from '../../../server/dashboard/api/types.ts';
-import { Workshop } from '../../rig/assay.ts';
-import { identity, sourceOf } from '../../server/access/identities.ts';
-import { ask, testServer } from '../../server/rig.ts';
+import { markdownOf } from '../../../../client/graph/view/markdown.ts';
+import type { Runs } from '../../../../server/dashboard/api/types.ts';
+import { Workshop } from '../../../rig/assay.ts';
+import { identity, sourceOf } from '../../access/identities.ts';
+import { ask } from '../../rig.ts';
+import { testServer } from '../rig.ts';
 
 let shop: Workshop;
 beforeEach(() => {

@@ -3,8 +3,8 @@
 // So every action is counted once. Behind a load balancer the second request may come to another node. That node does not
 // count a hit again; but if it has no result either, the action is counted as a hit here and as a miss there. Taking the
 // hit back would make counters fall, which Prometheus reads as a restart.
-import { DASHBOARD } from '../limits.ts';
-import type { AskedResult } from './activity.ts';
+import { ACCOUNTING } from '../limits.ts';
+import type { AskedResult } from './accounting.ts';
 
 interface Waiting {
   readonly asked: AskedResult;
@@ -26,9 +26,9 @@ export class PredictedResults {
   }
 
   add(asked: AskedResult): void {
-    if (this.#waiting.length >= DASHBOARD.maxPredictions) this.settle(Number.POSITIVE_INFINITY);
+    if (this.#waiting.length >= ACCOUNTING.maxPredictions) this.settle(Number.POSITIVE_INFINITY);
     this.#waiting.push({ asked, at: this.#now(), isDropped: false });
-    this.#timer ??= setInterval(() => this.settle(), DASHBOARD.predictionMs / 2).unref();
+    this.#timer ??= setInterval(() => this.settle(), ACCOUNTING.predictionMs / 2).unref();
   }
 
   /** The newest one of this caller for this action. False if there is none, or if it is counted already. */
@@ -44,9 +44,9 @@ export class PredictedResults {
     return found !== undefined;
   }
 
-  /** Counts those that are older than DASHBOARD.predictionMs at that time. */
+  /** Counts those that are older than ACCOUNTING.predictionMs at that time. */
   settle(at = this.#now()): void {
-    const isDue = (one: Waiting) => at - one.at >= DASHBOARD.predictionMs;
+    const isDue = (one: Waiting) => at - one.at >= ACCOUNTING.predictionMs;
     const due = this.#waiting.filter(isDue);
     this.#waiting = this.#waiting.filter((one) => !isDue(one));
     for (const { asked, isDropped } of due) if (!isDropped) this.#count(asked);

@@ -14,9 +14,10 @@ import type {
   Tail,
 } from '../../../server/dashboard/api/types.ts';
 import { resultWith } from '../../store/content.ts';
-import { reportOf, step } from '../dashboard/reports.ts';
-import { ask, testServer } from '../rig.ts';
-import { identity, sourceOf } from './identities.ts';
+import { identity, sourceOf } from '../access/identities.ts';
+import { ask } from '../rig.ts';
+import { reportOf, step } from './reports.ts';
+import { testServer } from './rig.ts';
 
 const MAIN = identity('main', { namespace: 'acme/app/main' });
 const PULL = identity('pull', { namespace: 'acme/app/pr/1', reads: ['acme/app/main'] });

@@ -1,11 +1,11 @@
 // Requests of other tools as runs: which of them belong together, and what is kept of them.
 import { expect, test } from 'vitest';
-import { parseNamespace } from '../../../core/namespace.ts';
-import { type Caller, Callers } from '../../../server/activity/caller.ts';
-import { addLookup, RequestGroups, type StoredLookups } from '../../../server/activity/groups.ts';
-import { contentOf } from '../../../server/history/documents.ts';
-import { DASHBOARD } from '../../../server/limits.ts';
-import type { HistoryDocument } from '../../../store/history.ts';
+import { parseNamespace } from '../../../../core/namespace.ts';
+import { addLookup, RequestGroups, type StoredLookups } from '../../../../server/activity/groups.ts';
+import { DASHBOARD } from '../../../../server/dashboard/limits.ts';
+import { contentOf } from '../../../../server/history/documents.ts';
+import { type Caller, Callers } from '../../../../server/request/caller.ts';
+import type { HistoryDocument } from '../../../../store/history.ts';
 
 const WEB = parseNamespace('web');
 const APP = parseNamespace('app');

@@ -1,6 +1,7 @@
-// In place of server/activity/activity.ts: an Activity that counts nothing while it is switched off.
+// In place of server/request/accounting.ts: an Accounting that counts nothing while it is switched off.
 import type { Identity } from '../../server/access/identity.ts';
-import { Activity as Counting, type LookedUp } from '../../server/activity/activity.ts';
+import type { Lookup } from '../../server/pages/metrics.ts';
+import { Accounting as Counting, type LookedUp } from '../../server/request/accounting.ts';
 import type { LogEntry } from '../../store/log/write-log.ts';
 import { OFF, ON } from './switch.ts';
 
@@ -12,13 +13,13 @@ process.on(ON, () => {
   isOn = true;
 });
 
-export class Activity extends Counting {
+export class Accounting extends Counting {
   override answered(identity: Identity | undefined, isError: boolean, milliseconds: number): void {
     if (isOn) super.answered(identity, isError, milliseconds);
   }
 
-  override lookedUp(lookup: LookedUp): void {
-    if (isOn) super.lookedUp(lookup);
+  override lookedUp(kind: Lookup, lookup: LookedUp): void {
+    if (isOn) super.lookedUp(kind, lookup);
   }
 
   override wrote(entry: LogEntry): void {

@@ -1,12 +1,13 @@
 // What counts as one lookup, of which tool, and in which namespace.
 import { expect, onTestFinished, test } from 'vitest';
-import { digestOf, toWire } from '../../../core/digest.ts';
-import { FetchBlobRequest, PushBlobRequest } from '../../../core/proto/generated/asset.ts';
-import type { Runs, Setup, Tail } from '../../../server/dashboard/api/types.ts';
-import { GrpcClient } from '../../rig/grpc.ts';
-import { identity, MAIN, sourceOf } from '../access/identities.ts';
-import { ask, testServer } from '../rig.ts';
-import { METADATA, metadataOf } from './metadata.ts';
+import { digestOf, toWire } from '../../../../core/digest.ts';
+import { FetchBlobRequest, PushBlobRequest } from '../../../../core/proto/generated/asset.ts';
+import type { Runs, Setup, Tail } from '../../../../server/dashboard/api/types.ts';
+import { GrpcClient } from '../../../rig/grpc.ts';
+import { identity, MAIN, sourceOf } from '../../access/identities.ts';
+import { ask } from '../../rig.ts';
+import { testServer } from '../rig.ts';
+import { METADATA, metadataOf } from '../../request/metadata.ts';
 
 const ROOT = identity('root', { namespace: '', rights: 'read-write,server:stats' });
 

@@ -1,11 +1,12 @@
 // Figures by minute and hour: they add up over processes, survive a restart, and lose nothing at a rollover.
 import { expect, test } from 'vitest';
-import { DEFAULT_NAMESPACE, parseNamespace } from '../../../core/namespace.ts';
-import { Figures, HOUR, MINUTE, TEN_MINUTES } from '../../../server/activity/figures.ts';
-import { DASHBOARD } from '../../../server/limits.ts';
-import { bucketOf, emptyLatency, LATENCY_BOUNDS, quantile } from '../../../server/pages/latency.ts';
-import type { History } from '../../../store/history.ts';
-import { memoryHistory } from '../../../store/memory/history.ts';
+import { DEFAULT_NAMESPACE, parseNamespace } from '../../../../core/namespace.ts';
+import { Figures, HOUR, MINUTE, TEN_MINUTES } from '../../../../server/activity/figures.ts';
+import { DASHBOARD } from '../../../../server/dashboard/limits.ts';
+import { HISTORY } from '../../../../server/limits.ts';
+import { bucketOf, emptyLatency, LATENCY_BOUNDS, quantile } from '../../../../server/pages/latency.ts';
+import type { History } from '../../../../store/history.ts';
+import { memoryHistory } from '../../../../store/memory/history.ts';
 
 const WEB = parseNamespace('web');
 const APP = parseNamespace('app');
@@ -105,7 +106,7 @@ test('the same hours a week before are found by the hour, when their minutes are
   figures.of(WEB).lookedUp('nx', true);
   await figures.flush(history, true);
   clock.now += 7 * 24 * HOUR;
-  await history.removeBefore('minute', clock.now - DASHBOARD.minutesKeptMs, 100);
+  await history.removeBefore('minute', clock.now - HISTORY.minutesKeptMs, 100);
   figures.of(WEB).lookedUp('nx', false);
   const day = (now: number) => ({ from: now - 11 * HOUR, to: now, stepMs: HOUR });
   expect(sum(hits(await figures.read(history, undefined, day(clock.now - 7 * 24 * HOUR))))).toBe(1);

@@ -4,10 +4,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Trends } from '../../../server/dashboard/api/types.ts';
-import { Workshop } from '../../rig/assay.ts';
-import { identity, sourceOf } from '../../server/access/identities.ts';
-import { ask, testServer } from '../../server/rig.ts';
+import type { Trends } from '../../../../server/dashboard/api/types.ts';
+import { Workshop } from '../../../rig/assay.ts';
+import { identity, sourceOf } from '../../access/identities.ts';
+import { ask } from '../../rig.ts';
+import { testServer } from '../rig.ts';
 
 const MAIN = identity('main', { namespace: 'acme/app/main' });
 

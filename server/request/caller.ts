@@ -2,7 +2,7 @@
 // of the Remote Execution API, or the User-Agent. A name that is not known counts as its protocol, so the number
 // of tools has a bound.
 import type { IncomingHttpHeaders } from 'node:http';
-import { DASHBOARD, SERVER } from '../limits.ts';
+import { ACCOUNTING, SERVER } from '../limits.ts';
 
 export interface Caller {
   readonly tool: string;
@@ -79,10 +79,10 @@ export class Callers {
   }
 }
 
-/** The last one of each text, and as many as there are groups of requests. */
+/** The last one of each text. */
 function remember(memo: Map<string, Remembered>, text: string, remembered: Remembered): void {
   memo.delete(text);
-  for (const oldest of memo.size < DASHBOARD.maxGroups ? [] : memo.keys().take(1)) memo.delete(oldest);
+  for (const oldest of memo.size < ACCOUNTING.maxCallers ? [] : memo.keys().take(1)) memo.delete(oldest);
   memo.set(text, remembered);
 }
 

@@ -1,11 +1,12 @@
 // The run's page shows what a failed step printed, to those who may read blobs in the run's namespace.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { digestOf } from '../../../core/digest.ts';
-import type { Run, Runs } from '../../../server/dashboard/api/types.ts';
-import { Workshop } from '../../rig/assay.ts';
-import { identity, sourceOf } from '../../server/access/identities.ts';
-import { reportOf, step } from '../../server/dashboard/reports.ts';
-import { ask, type TestServer, testServer } from '../../server/rig.ts';
+import { digestOf } from '../../../../core/digest.ts';
+import type { Run, Runs } from '../../../../server/dashboard/api/types.ts';
+import { Workshop } from '../../../rig/assay.ts';
+import { identity, sourceOf } from '../../access/identities.ts';
+import { ask, type TestServer } from '../../rig.ts';
+import { reportOf, step } from '../reports.ts';
+import { testServer } from '../rig.ts';
 
 const ALL = 'read-write,stats';
 const MAIN = identity('main', { namespace: 'acme/app/main', rights: ALL });

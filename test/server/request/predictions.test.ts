@@ -1,9 +1,9 @@
 // Predicted results are counted once: as a hit when the client does not come back, else by what it asks for then.
 import { expect, test } from 'vitest';
 import { parseNamespace } from '../../../core/namespace.ts';
-import type { AskedResult } from '../../../server/activity/activity.ts';
-import { PredictedResults } from '../../../server/activity/predictions.ts';
-import { DASHBOARD } from '../../../server/limits.ts';
+import { ACCOUNTING } from '../../../server/limits.ts';
+import type { AskedResult } from '../../../server/request/accounting.ts';
+import { PredictedResults } from '../../../server/request/predictions.ts';
 import { MAIN, OTHER } from '../access/identities.ts';
 
 const asked = (key: string, identity = MAIN): AskedResult => {
@@ -26,7 +26,7 @@ test('a prediction is counted when its time is over, unless its own caller has a
   expect(results.drop(asked('b', OTHER))).toBe(false);
   expect(results.drop(asked('b'))).toBe(true);
   expect(results.drop(asked('b'))).toBe(false);
-  clock.now = DASHBOARD.predictionMs - 1;
+  clock.now = ACCOUNTING.predictionMs - 1;
   results.settle();
   expect(counted).toEqual([]);
   clock.now++;
@@ -50,8 +50,8 @@ test('each of two predictions for one action is dropped for itself', () => {
 
 test('there is a bound, beyond which they are counted at once, and the end counts the rest', () => {
   const { counted, results } = predictions();
-  for (let number = 0; number <= DASHBOARD.maxPredictions; number++) results.add(asked(`${number}`));
-  expect(counted).toHaveLength(DASHBOARD.maxPredictions);
+  for (let number = 0; number <= ACCOUNTING.maxPredictions; number++) results.add(asked(`${number}`));
+  expect(counted).toHaveLength(ACCOUNTING.maxPredictions);
   results.close();
-  expect(counted).toHaveLength(DASHBOARD.maxPredictions + 1);
+  expect(counted).toHaveLength(ACCOUNTING.maxPredictions + 1);
 });

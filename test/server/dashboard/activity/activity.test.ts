@@ -1,18 +1,20 @@
 // What the server tells of the requests of real protocols: hits, misses, the tail, and requests as runs.
 import { expect, test, vi } from 'vitest';
-import { digestOf } from '../../../core/digest.ts';
-import type { Identity } from '../../../server/access/identity.ts';
-import { Activity, type ActivityOptions } from '../../../server/activity/activity.ts';
-import { Callers } from '../../../server/activity/caller.ts';
-import { MINUTE } from '../../../server/activity/figures.ts';
-import type { StoredLookups } from '../../../server/activity/groups.ts';
-import type { Now, Run, Runs, Setup, Storage, Tail } from '../../../server/dashboard/api/types.ts';
-import { contentOf } from '../../../server/history/documents.ts';
-import { memoryHistory } from '../../../store/memory/history.ts';
-import { resultWith } from '../../store/content.ts';
-import { identity, MAIN, OTHER, sourceOf } from '../access/identities.ts';
-import { ask, testServer } from '../rig.ts';
-import { METADATA, metadataOf } from './metadata.ts';
+import { digestOf } from '../../../../core/digest.ts';
+import type { Identity } from '../../../../server/access/identity.ts';
+import { Activity } from '../../../../server/activity/activity.ts';
+import { Accounting } from '../../../../server/request/accounting.ts';
+import { MINUTE } from '../../../../server/activity/figures.ts';
+import type { StoredLookups } from '../../../../server/activity/groups.ts';
+import type { Now, Run, Runs, Setup, Storage, Tail } from '../../../../server/dashboard/api/types.ts';
+import { contentOf } from '../../../../server/history/documents.ts';
+import type { History } from '../../../../store/history.ts';
+import { memoryHistory } from '../../../../store/memory/history.ts';
+import { resultWith } from '../../../store/content.ts';
+import { identity, MAIN, OTHER, sourceOf } from '../../access/identities.ts';
+import { ask } from '../../rig.ts';
+import { testServer } from '../rig.ts';
+import { METADATA, metadataOf } from '../../request/metadata.ts';
 
 const ROOT = identity('root', { namespace: '', rights: 'read-write,server:stats' });
 const CCACHE_KEY = `/ccache/team/75/${'9'.repeat(30)}`;
@@ -33,18 +35,34 @@ async function served() {
   return { server, get, lookUp, put, as };
 }
 
-function activityOf(options: Pick<ActivityOptions, 'history' | 'onLookup' | 'now'>): Activity {
-  return new Activity({
+/** An activity that observes requests, without a server. */
+function observed({
+  history,
+  now = Date.now,
+  onLookup = () => {},
+}: {
+  readonly history: History | undefined;
+  readonly now?: () => number;
+  readonly onLookup?: () => void;
+}) {
+  const onTrouble = (error: unknown) => expect.fail(String(error));
+  const metrics = { lookedUp: () => {}, lookedUpBy: onLookup, denied: () => {} };
+  const accounting = new Accounting({ metrics, onTrouble, now });
+  const activity = new Activity({
+    history,
     bytes: () => ({ received: 0, sent: 0 }),
-    onTrouble: (error) => expect.fail(String(error)),
+    count: () => accounting.count(),
+    onTrouble,
+    now,
     flushMs: 60_000,
-    ...options,
   });
+  accounting.addObserver(activity);
+  return { accounting, activity };
 }
 
 test('a server that was stopped is no node any more', async () => {
   const history = memoryHistory();
-  const activity = activityOf({ history });
+  const { activity } = observed({ history });
   const nodes = async () => (await history.page({ kind: 'node', from: 1, limit: 10 })).documents;
   await activity.flush();
   expect(await nodes()).toHaveLength(1);
@@ -57,7 +75,7 @@ test('a lookup is counted when somebody reads, when many wait, and soon after th
   let now = start;
   let counted = 0;
   const history = memoryHistory();
-  const activity = activityOf({ history, onLookup: () => counted++, now: () => now });
+  const { accounting, activity } = observed({ history, onLookup: () => counted++, now: () => now });
   const lookup = { identity: MAIN, headers: {}, protocol: 'http', namespace: MAIN.namespace, key: key('a') };
   const minutes = async () => {
     const read = await activity.figures.read(history, undefined, {
@@ -69,8 +87,8 @@ test('a lookup is counted when somebody reads, when many wait, and soon after th
   };
   const tell = (times: number) => {
     for (let time = 0; time < times; time++) {
-      activity.lookedUp({ ...lookup, found: time % 2 === 0 });
-      activity.answered(MAIN, time === 900, 1);
+      accounting.lookedUp('ac', { ...lookup, found: time % 2 === 0 });
+      accounting.answered(MAIN, time === 900, 1);
     }
   };
   tell(2);
@@ -89,45 +107,45 @@ test('a lookup is counted when somebody reads, when many wait, and soon after th
   expect(counted).toBeGreaterThan(900);
   await vi.waitFor(() => expect(counted).toBe(1003));
   expect((await minutes())[1]).toEqual({ hits: 500, misses: 500, requests: 1000, errors: 1 });
-  await activity.close();
+  await accounting.close();
 });
 
 test('an error counts for the same minute as its request, also if others of the minute before wait', async () => {
   const start = Date.parse('2026-11-18T08:00:59.950Z');
   let now = start;
   const history = memoryHistory();
-  const activity = activityOf({ history, now: () => now });
-  activity.answered(MAIN, false, 1);
+  const { accounting, activity } = observed({ history, now: () => now });
+  accounting.answered(MAIN, false, 1);
   now += 99;
-  activity.answered(MAIN, true, 1);
+  accounting.answered(MAIN, true, 1);
   const read = await activity.figures.read(history, undefined, { from: start, to: now + 1, stepMs: MINUTE });
   expect(read.map(({ requests, errors }) => ({ requests, errors }))).toEqual([
     { requests: 1, errors: 0 },
     { requests: 1, errors: 1 },
   ]);
-  await activity.close();
+  await accounting.close();
 });
 
 test('a run keeps its newest lookups, newest first, though they were counted together and flushed again', async () => {
   const history = memoryHistory();
-  const activity = activityOf({ history, now: () => Date.parse('2026-11-18T08:00:00Z') });
+  const { accounting, activity } = observed({ history, now: () => Date.parse('2026-11-18T08:00:00Z') });
   const keys = Array.from({ length: 260 }, (_, at) => key(`${at}`));
   for (const [at, name] of keys.entries()) {
     const lookup = { identity: MAIN, headers: {}, protocol: 'http', namespace: MAIN.namespace, key: name };
-    activity.lookedUp({ ...lookup, found: false });
+    accounting.lookedUp('ac', { ...lookup, found: false });
     if (at % 130 === 129) await activity.flush();
   }
   const run = activity.tail.read(undefined).events[0]?.run ?? '';
   const stored = await history.get('run-lookups', run, [MAIN.namespace]);
   const lookups = (stored && contentOf<StoredLookups>(stored)?.lookups) ?? [];
   expect(lookups.map((lookup) => lookup.key)).toEqual(keys.reverse().slice(0, 200));
-  await activity.close();
+  await accounting.close();
 });
 
 test('a write over gRPC, and one of a path set, is told by its tool', () => {
-  const activity = activityOf({ history: undefined });
+  const { accounting, activity } = observed({ history: undefined });
   for (const protocol of ['ActionCache.UpdateActionResult', 'path-sets', 'ac', 'turbo'])
-    activity.wrote({
+    accounting.wrote({
       at: '',
       from: '',
       what: 'result',
@@ -353,34 +371,4 @@ test('storage is counted by team and tool, and a token sees its own part', async
   expect(own.namespaces).toMatchObject([{ namespace: 'acme/app/main', results: 1, writers: ['main'] }]);
   expect(own.store).toBeUndefined();
   expect(JSON.stringify(own)).not.toContain('rival');
-});
-
-test('metrics have durations, and lookups by tool and a bounded number of namespaces', async () => {
-  const { server, lookUp, as } = await served();
-  for (let n = 0; n < 120; n++) await lookUp(ROOT, `/team${n}/ac/${key('a')}`);
-  const { body } = await ask(`${server.url}/metrics`, 'GET', { headers: as(ROOT) });
-  const lines = body.toString().split('\n');
-  const counts = lines.filter((line) => line.startsWith('assay_results_total{'));
-  expect(counts).toContain('assay_results_total{tool="http",namespace="team7",outcome="miss"} 1');
-  expect(counts).toContain('assay_results_total{tool="http",namespace="(other)",outcome="miss"} 20');
-  expect(counts).toHaveLength(101);
-  expect(lines).toContain('assay_request_duration_seconds_count{route="ac"} 120');
-  expect(lines).toContain('assay_request_duration_seconds_bucket{route="ac",le="+Inf"} 120');
-});
-
-test.each([
-  [{ 'user-agent': 'Bazel/8.0 (linux)' }, { tool: 'bazel' }],
-  [{ 'user-agent': 'sccache 0.8' }, { tool: 'sccache' }],
-  [{ 'user-agent': 'Mozilla/5.0' }, { tool: 'http' }],
-  [{}, { tool: 'http' }],
-  [{ [METADATA]: metadataOf('bazel', 'i-1') }, { tool: 'bazel', version: '8.0.0', invocation: 'i-1' }],
-  [{ [METADATA]: metadataOf('made-up', '') }, { tool: 'http', version: '8.0.0' }],
-  [{ [METADATA]: '!!!' }, { tool: 'http' }],
-  [{ [METADATA]: Buffer.from('0a8080808001', 'hex').toString('base64') }, { tool: 'http' }],
-])('the caller of %j is %j', (headers, expected) => {
-  const callers = new Callers();
-  const caller = callers.of(headers, 'http');
-  expect({ ...caller }).toMatchObject({ version: undefined, invocation: undefined, ...expected });
-  expect(callers.of({ ...headers }, 'http')).toBe(caller);
-  expect(callers.of(headers, 'grpc').tool).toBe(expected.tool === 'http' ? 'grpc' : expected.tool);
 });

@@ -5,11 +5,12 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Misses, Run, Runs } from '../../../server/dashboard/api/types.ts';
-import { Workshop } from '../../rig/assay.ts';
-import { runSteps } from '../../rig/graph.ts';
-import { identity, sourceOf } from '../../server/access/identities.ts';
-import { ask, type TestServer, testServer } from '../../server/rig.ts';
+import type { Misses, Run, Runs } from '../../../../server/dashboard/api/types.ts';
+import { Workshop } from '../../../rig/assay.ts';
+import { runSteps } from '../../../rig/graph.ts';
+import { identity, sourceOf } from '../../access/identities.ts';
+import { ask, type TestServer } from '../../rig.ts';
+import { testServer } from '../rig.ts';
 
 const TEAM = identity('team', { namespace: 'acme' });
 const READER = identity('reader', { namespace: 'acme', rights: 'read' });

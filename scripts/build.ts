@@ -12,6 +12,7 @@ import {
   chmodSync,
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -24,7 +25,6 @@ import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rolldown } from 'rolldown';
 import { INDEX } from '../client/limits.ts';
-import { ASSET_FILES } from '../server/dashboard/pages/assets.ts';
 import { buildLibrary } from './build-library.ts';
 import { LATE_ENTRY, lateFiles, lateModules } from './late.ts';
 import { leanLmdb, writeAddon } from './lean-lmdb.ts';
@@ -34,7 +34,7 @@ import { progress } from './progress.ts';
 const ROOT = join(import.meta.dirname, '..');
 const PACKAGES = join(ROOT, 'node_modules');
 const BUNDLE = join(ROOT, 'dist/node');
-const PAGES = join(ROOT, 'server/dashboard/pages');
+const WINGS = join(ROOT, 'wings');
 const ENTRY = join(BUNDLE, 'assay.cjs');
 const EXECUTABLE = join(ROOT, 'dist/assay');
 
@@ -92,12 +92,15 @@ async function bundle(): Promise<void> {
   writeAddon(BUNDLE);
 }
 
-/** What browsers load from the server: one script, and files that are copied. */
-async function bundleAssets(): Promise<void> {
+/** What browsers load from a wing that has pages: one script, and files that are copied. */
+async function bundleAssets(pages: string): Promise<void> {
+  const { ASSET_FILES }: { ASSET_FILES: Readonly<Record<string, string>> } = await import(
+    join(pages, 'assets.ts')
+  );
   const folder = join(BUNDLE, 'assets');
-  const build = await rolldown({ input: join(PAGES, '../browser/main.ts'), platform: 'browser' });
+  const build = await rolldown({ input: join(pages, '../browser/main.ts'), platform: 'browser' });
   await build.write({ file: join(folder, 'main.js'), format: 'esm', minify: true });
-  for (const [name, path] of Object.entries(ASSET_FILES)) cpSync(join(PAGES, path), join(folder, name));
+  for (const [name, path] of Object.entries(ASSET_FILES)) cpSync(join(pages, path), join(folder, name));
   cpSync(join(PACKAGES, 'uplot/LICENSE'), join(folder, 'uplot-LICENSE'));
 }
 
@@ -216,7 +219,7 @@ for (const needed of [ADDON, BUN, NODE]) {
 }
 progress('bundling for Node, and the library with its types');
 await Promise.all([bundle(), buildLibrary()]);
-await bundleAssets();
+for (const pages of globSync('*/pages', { cwd: WINGS })) await bundleAssets(join(WINGS, pages));
 writeEntry();
 symlinkSync(relative(BUNDLE, NODE), join(BUNDLE, 'node'));
 progress('running a step and an action until they hit');

@@ -13,7 +13,7 @@ cargo               # a real command: test/commands
 ccache              # a real client of the server: test/clients
 ceph-mon            # with ceph-osd and radosgw, an S3 server: scripts/fleet-up.sh
 ceph-osd
-chromium            # shows the server's pages: test/server/dashboard/pages
+chromium            # shows the server's pages: wings/dashboard/test/pages
 cmake               # drives ccache in test/clients
 curl                # a client of S3 that signs: test/clients
 default-jdk-headless # a real command: test/client/audit

@@ -4,11 +4,5 @@ import type { ServerPort } from '../../server/server-port.ts';
 
 export const wing: Wing & ServerPort = {
   commands: {},
-  server: async () => {
-    const [{ dashboard }, { DASHBOARD }] = await Promise.all([
-      import('../../server/dashboard/part.ts'),
-      import('../../server/dashboard/limits.ts'),
-    ]);
-    return dashboard(DASHBOARD.flushMs);
-  },
+  server: async () => (await import('./part.ts')).dashboard(),
 };

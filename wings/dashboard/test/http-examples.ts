@@ -2,7 +2,7 @@
 import { digestOf } from '../../../core/digest.ts';
 import { DIGESTS, KEY, markOf } from '../../../test/attack/access/content.ts';
 import type { HttpExamples } from '../../../test/attack/access/http-examples.ts';
-import { miss, reportOf } from '../../../test/server/dashboard/reports.ts';
+import { miss, reportOf } from './reports.ts';
 
 const BROWSER = { accept: 'text/html' };
 const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' };

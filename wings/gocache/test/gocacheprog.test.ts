@@ -15,7 +15,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Setup } from '../../../server/dashboard/api/types.ts';
 import { RUNTIME_FORMS, Workshop } from '../../../test/rig/assay.ts';
 import { Random } from '../../../test/rig/random.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
@@ -256,9 +255,12 @@ describe('with a remote', () => {
     expectHit(await two.get('b'), LARGE);
     expect(await two.get('c')).toMatchObject({ Miss: true });
     expect(await two.close()).toEqual({ code: 0, stderr: '' });
-    const { tools } = (await (await fetch(`${server.url}/api/v1/setup`)).json()) as Setup;
-    const seen = tools.filter(({ lastRequestAt }) => lastRequestAt !== undefined);
-    expect(seen.map(({ name, lookupsToday }) => [name, lookupsToday])).toEqual([['Go', 3]]);
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    const lookups = metrics.split('\n').filter((line) => line.startsWith('assay_results_total{'));
+    expect(lookups).toEqual([
+      expect.stringMatching(/tool="gocacheprog",namespace="team\/go",outcome="hit"} 2$/),
+      expect.stringMatching(/tool="gocacheprog",namespace="team\/go",outcome="miss"} 1$/),
+    ]);
     const other = await GoCommand.start(['--store', join(shop.folder, 'third'), '--remote', server.url]);
     expect(await other.get('a')).toMatchObject({ Miss: true });
     await other.close();

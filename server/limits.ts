@@ -65,13 +65,7 @@ export const SERVER = {
   maxReads: 2,
   /** Chunks in one read, for a client that reads fast, while no download queues. */
   readAheadChunks: 2,
-  /** Reviews of the whole store for /admin, at once and in the queue. */
-  maxReviews: 1,
-  maxQueuedReviews: 16,
-  /** Keys of one forget, and keys that its report lists. */
-  maxForgetKeys: 10_000,
-  /** Divergences in one answer, by default and at most, and the bytes of blobs that it compares. */
-  listedDivergences: 100,
+  /** Divergences in one answer at most, and the bytes of blobs that it compares. */
   maxListedDivergences: 1000,
   comparedBytes: 1 * GIB,
   /** Concurrent compressions of large blobs for HTTP clients, and the smallest blob that is compressed. */

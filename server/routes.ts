@@ -7,7 +7,6 @@
 import type { RequestListener, Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { apiUrl, findMount, JSON_APIS } from './adapters.ts';
-import { adminApi } from './admin/api.ts';
 import type { ServerContext } from './context.ts';
 import { createApp } from './http/app.ts';
 import { createHttpServer } from './http/connections.ts';
@@ -41,7 +40,6 @@ export async function addRoutes(app: FastifyInstance, wings: readonly ServerPart
   if (!app.hasRoute({ method: 'GET', url: '/' })) app.register(frontPageRoute);
   app.register(pages);
   app.register(tokenExchange);
-  app.register(adminApi);
   for (const api of JSON_APIS) app.register(api.plugin);
 }
 

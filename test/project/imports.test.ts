@@ -53,7 +53,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'limits.ts  log.ts  lifecycle.ts  context.ts  regular-file.ts  server-port.ts  history',
     'background  capacity  access  request',
     'http',
-    'connection  pages  admin',
+    'connection  pages',
     'config  grpc',
     'protocols/shared  protocols/moon',
     'protocols/auth  protocols/azure  protocols/ccache  protocols/gradle  protocols/labels  protocols/nx  protocols/path-sets  protocols/reapi',

@@ -5,7 +5,9 @@ import { ROOT } from './sources.ts';
 
 /** The table of wings/README.md. It keeps the wings that were taken away. */
 const LISTED = new Set(
-  [...readFileSync(join(ROOT, 'wings/README.md'), 'utf8').matchAll(/^\| \[([a-z-]+)\]/gm)].map(([, name]) => name),
+  [...readFileSync(join(ROOT, 'wings/README.md'), 'utf8').matchAll(/^\| \[([a-z-]+)\]/gm)].map(
+    ([, name]) => name,
+  ),
 );
 
 export function isOfMissingWing(path: string): boolean {

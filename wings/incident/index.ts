@@ -1,7 +1,8 @@
-// The wing incident: `assay forget` and `assay divergences`, for after something bad was cached.
+// The wing incident: `assay forget` and `assay divergences`, and what they ask of a server, for after something bad was cached.
 import type { Wing } from '../../core/cli/wing.ts';
+import type { ServerPort } from '../../server/server-port.ts';
 
-export const wing: Wing = {
+export const wing: Wing & ServerPort = {
   commands: {
     divergences: {
       summary: 'list keys that have two different results, and where those differ',
@@ -12,4 +13,5 @@ export const wing: Wing = {
       load: async () => (await import('./forget.ts')).forgetCommand,
     },
   },
+  server: async () => ({ routes: (await import('./server/api.ts')).adminApi }),
 };

@@ -1,4 +1,4 @@
-// Every limit of `assay forget`.
+// Every limit of `assay forget`, and of what a server answers to it.
 import { SECOND } from '../../core/units.ts';
 
 export const FORGET = {
@@ -8,4 +8,14 @@ export const FORGET = {
   groups: 20,
   /** How often the progress is printed. */
   progressMs: 2 * SECOND,
+} as const;
+
+export const ADMIN = {
+  /** Reviews of the whole store, at once and in the queue. */
+  maxReviews: 1,
+  maxQueuedReviews: 16,
+  /** Keys of one forget, and keys that its report lists. */
+  maxForgetKeys: 10_000,
+  /** Divergences in one answer, if the client names no number. */
+  listedDivergences: 100,
 } as const;

@@ -25,7 +25,6 @@ test('metrics have durations, and lookups by tool and a bounded number of namesp
   expect(lines).toContain('assay_request_duration_seconds_bucket{route="ac",le="+Inf"} 120');
 });
 
-
 /** Remembers what it is told. */
 class Told implements Observer {
   readonly lookups: CountedLookup[] = [];

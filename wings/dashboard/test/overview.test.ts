@@ -6,13 +6,13 @@ import { digestOf, toWire } from '../../../core/digest.ts';
 import { tenantIn } from '../../../core/namespace.ts';
 import { Action, Command } from '../../../core/proto/generated/reapi.ts';
 import type { Identity } from '../../../server/access/identity.ts';
-import { ROUTES } from '../api/api.ts';
-import { PAGES } from '../pages/routes.ts';
-import { resultWith } from '../../../test/store/content.ts';
 import { identity, sourceOf } from '../../../test/server/access/identities.ts';
 import { type Answer, ask } from '../../../test/server/rig.ts';
+import { resultWith } from '../../../test/store/content.ts';
+import { ROUTES } from '../api/api.ts';
+import { PAGES } from '../pages/routes.ts';
 import { miss, reportOf, step } from './reports.ts';
-import { testServer } from './rig.ts';
+import { FOR_ADMINS, testServer } from './rig.ts';
 
 /** Who writes where. The names begin like each other, and no name is a part of a path of another. */
 const WHERE = {
@@ -87,7 +87,7 @@ async function use(send: Send, owner: Owner, who: Identity): Promise<Made> {
   const { hash: key } = await put(Buffer.from(action));
   expect(await send(who, 'GET', `/ac/${key}`)).toMatchObject({ status: 404 });
   expect(await send(who, 'PUT', `/ac/${key}`, resultWith({}))).toMatchObject({ status: 200 });
-  expect(await send(who, 'POST', '/admin/forget', Buffer.from('{}'))).toMatchObject({ status: 403 });
+  expect(await send(who, 'GET', '/for-admins')).toMatchObject({ status: 403 });
   const name = secretOf(owner);
   const cause = { kind: 'input', name: `${name}input` } as const;
   const failed = { outcome: 'failed', exitCode: 3, why: `${name}why`, log, key, cause } as const;
@@ -151,6 +151,7 @@ function addresses(all: readonly Made[]): string[] {
 
 test.each(VIEWERS)('%s: no address shows what it must not see', async (name, given, sees) => {
   const { url } = await testServer({
+    wings: [FOR_ADMINS],
     identities: { ...sourceOf(...WRITERS, ...LOOKERS), listed: () => [...WRITERS, ...LOOKERS] },
   });
   const send: Send = (who, method, path, body) => {

@@ -5,9 +5,20 @@ import { protocolNamespace } from '../../../core/namespace.ts';
 import type { Identity } from '../../../server/access/identity.ts';
 import type { LogEntry } from '../../../store/log/write-log.ts';
 import type { ForgetReport } from '../../../store/review/forget.ts';
-import { addressOf, contentOf, resultWith } from '../../store/content.ts';
-import { identity, MAIN, OTHER, PULL, READER, SIBLING, sourceOf, WRITER } from '../access/identities.ts';
-import { ask, codeIn, type TestServerOptions, testServer } from '../rig.ts';
+import {
+  identity,
+  MAIN,
+  OTHER,
+  PULL,
+  READER,
+  SIBLING,
+  sourceOf,
+  WRITER,
+} from '../../../test/server/access/identities.ts';
+import { ask, codeIn, type TestServerOptions, testServer } from '../../../test/server/rig.ts';
+import { addressOf, contentOf, resultWith } from '../../../test/store/content.ts';
+
+import { adminApi } from '../server/api.ts';
 
 const KEY = digestOf(Buffer.from('a key')).hash;
 const ADMIN = identity('admin', { namespace: 'acme/app', rights: 'admin' });
@@ -17,7 +28,8 @@ const EVERYBODY = sourceOf(MAIN, PULL, SIBLING, READER, WRITER, OTHER, ADMIN, WH
 async function served(options: TestServerOptions = {}) {
   const logged: LogEntry[] = [];
   const writeLog = { add: (entry: LogEntry) => void logged.push(entry), close: async () => {} };
-  const server = await testServer({ identities: EVERYBODY, writeLog, ...options });
+  const wings = [{ routes: adminApi }];
+  const server = await testServer({ identities: EVERYBODY, writeLog, wings, ...options });
   const as = (who: Identity) => ({ authorization: `Bearer ${who.name}` });
   const put = async (who: Identity, body: Buffer, path = `/ac/${KEY}`) =>
     expect((await ask(server.url + path, 'PUT', { body, headers: as(who) })).status).toBe(200);

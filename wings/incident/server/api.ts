@@ -5,18 +5,19 @@
 //
 // Guarantee: a token with the right `admin` reaches what lies at or below its own namespace, and nothing else.
 import type { FastifyInstance } from 'fastify';
-import { AssayError } from '../../core/errors.ts';
-import { isAtOrBelow, type Namespace, parseNamespace } from '../../core/namespace.ts';
-import { type ListedDivergence, listDivergences } from '../../store/review/divergences.ts';
-import { parseSelection, type SelectionTexts } from '../../store/review/selection.ts';
-import { Semaphore } from '../../store/shared/semaphore.ts';
-import type { Review } from '../../store/store.ts';
-import { all, any } from '../access/rights.ts';
-import type { ScopedStore } from '../access/scoped-store.ts';
-import { authorized, onlyMethods } from '../http/app.ts';
-import { jsonErrors } from '../http/error-response.ts';
-import type { Exchange } from '../http/exchange.ts';
-import { SERVER } from '../limits.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { isAtOrBelow, type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { all, any } from '../../../server/access/rights.ts';
+import type { ScopedStore } from '../../../server/access/scoped-store.ts';
+import { authorized, onlyMethods } from '../../../server/http/app.ts';
+import { jsonErrors } from '../../../server/http/error-response.ts';
+import type { Exchange } from '../../../server/http/exchange.ts';
+import { SERVER } from '../../../server/limits.ts';
+import { type ListedDivergence, listDivergences } from '../../../store/review/divergences.ts';
+import { parseSelection, type SelectionTexts } from '../../../store/review/selection.ts';
+import { Semaphore } from '../../../store/shared/semaphore.ts';
+import type { Review } from '../../../store/store.ts';
+import { ADMIN } from '../limits.ts';
 import { answerForget } from './forget-answer.ts';
 
 interface Forget {
@@ -30,8 +31,8 @@ interface List {
 export async function adminApi(app: FastifyInstance): Promise<void> {
   /** Each reads the whole index. */
   const reviews = new Semaphore({
-    permits: SERVER.maxReviews,
-    maxWaiting: SERVER.maxQueuedReviews,
+    permits: ADMIN.maxReviews,
+    maxWaiting: ADMIN.maxQueuedReviews,
     waitMs: SERVER.queueTimeoutMs,
   });
   const post = { route: 'admin', errors: jsonErrors('POST') } as const;
@@ -71,7 +72,7 @@ export async function adminApi(app: FastifyInstance): Promise<void> {
     },
     ({ query: { namespace, limit }, exchange }) => {
       const below = parseNamespace(namespace ?? '');
-      const most = Math.min(Number(limit ?? SERVER.listedDivergences), SERVER.maxListedDivergences);
+      const most = Math.min(Number(limit ?? ADMIN.listedDivergences), SERVER.maxListedDivergences);
       return reviews.run(() => listOf(exchange, below, most));
     },
   );
@@ -116,12 +117,12 @@ const FORGET = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    keys: { type: 'array', items: TEXT, minItems: 1, maxItems: SERVER.maxForgetKeys },
+    keys: { type: 'array', items: TEXT, minItems: 1, maxItems: ADMIN.maxForgetKeys },
     namespace: TEXT,
     writer: TEXT,
     since: TEXT,
     remove: { type: 'boolean' },
-    listed: { type: 'integer', minimum: 0, maximum: SERVER.maxForgetKeys },
+    listed: { type: 'integer', minimum: 0, maximum: ADMIN.maxForgetKeys },
   },
 };
 

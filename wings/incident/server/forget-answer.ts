@@ -1,11 +1,11 @@
 // The answer of POST /admin/forget: JSON lines. {"progress":…} at most once a second, then {"report":…} or
 // {"error":…}. A client that closes the connection stops the work; what is removed by then stays removed.
-import { AssayError, messageOf } from '../../core/errors.ts';
-import { forgetEntry } from '../../store/log/write-log.ts';
-import { type ForgetOptions, type ForgetProgress, forget } from '../../store/review/forget.ts';
-import { selectionTexts } from '../../store/review/selection.ts';
-import type { Review } from '../../store/store.ts';
-import type { Exchange } from '../http/exchange.ts';
+import { AssayError, messageOf } from '../../../core/errors.ts';
+import type { Exchange } from '../../../server/http/exchange.ts';
+import { forgetEntry } from '../../../store/log/write-log.ts';
+import { type ForgetOptions, type ForgetProgress, forget } from '../../../store/review/forget.ts';
+import { selectionTexts } from '../../../store/review/selection.ts';
+import type { Review } from '../../../store/store.ts';
 
 const PROGRESS_MS = 1000;
 

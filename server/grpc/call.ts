@@ -2,22 +2,16 @@
 // Guarantee: a call ends with one status, which is counted once. Every error becomes a status of the
 // catalogue.
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { AssayError, messageOf } from '../../core/errors.ts';
+import { AssayError } from '../../core/errors.ts';
 import { frame, frameHeader } from '../../core/grpc/frame.ts';
 import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc/status.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
-import { COMPARISON_HEADER } from '../../core/path-set.ts';
 import { STORE } from '../../store/limits.ts';
-import type { ResultAddress, Writer } from '../../store/store.ts';
-import type { Identity } from '../access/identity.ts';
-import { isDenial, isWrite } from '../access/rights.ts';
-import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
 import { freeBuffer } from '../capacity/buffers.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import { BodyReader } from '../http/body-reader.ts';
-import type { Lookup } from '../pages/metrics.ts';
-import type { AskedResult } from '../request/accounting.ts';
+import { RequestScope } from '../request/scope.ts';
 import { untilWritesAreDone } from './in-flight.ts';
 import type { Method } from './method.ts';
 import { readMessage } from './request-message.ts';
@@ -51,16 +45,13 @@ export function usualRefusal(error: AssayError): UsualRefusal {
   return { status: grpcStatusOf(error.entry), head: [...HEAD, ...Object.entries(trailersOf(error)).flat()] };
 }
 
-export class Call {
-  readonly server: ServerContext;
+export class Call extends RequestScope {
   readonly headers: IncomingHttpHeaders;
   readonly #stream: ServerHttp2Stream;
   readonly #method: Method;
   readonly #transfer: Transfer;
   readonly #body: BodyReader;
-  readonly #began = performance.now();
   #trailers = CUT_SHORT_TRAILERS;
-  #store: ScopedStore | undefined;
   #isCutShort = false;
   #isFinished = false;
   #settleWrite: (isWritten: boolean) => void = () => {};
@@ -71,9 +62,9 @@ export class Call {
     server: ServerContext,
     method: Method,
   ) {
+    super(server);
     this.#stream = stream;
     this.headers = headers;
-    this.server = server;
     this.#method = method;
     this.#transfer = server.minRate.begin(() => this.#giveUp());
     this.#body = new BodyReader(server, {
@@ -87,6 +78,18 @@ export class Call {
     stream.on('close', () => this.#close());
   }
 
+  protected get label(): string {
+    return this.#method.name;
+  }
+
+  protected get remoteAddress(): string | undefined {
+    return this.#stream.session?.socket.remoteAddress;
+  }
+
+  protected get about() {
+    return { method: this.#method.name };
+  }
+
   #close(): void {
     this.server.minRate.end(this.#transfer);
     this.#settleWrite(false);
@@ -94,7 +97,9 @@ export class Call {
 
   run(): void {
     try {
-      this.#authorize();
+      this.checkRunning();
+      this.checkHost(this.headers[':authority'] ?? this.headers.host);
+      this.authorize(this.#method.needs);
       this.#method.answer(this).then(
         () => this.#finish(),
         (error: unknown) => this.#refuse(error),
@@ -163,7 +168,7 @@ export class Call {
       this.#end('OK');
     };
     send().catch((error: unknown) => {
-      this.#log(CUT_SHORT, error);
+      this.logError(CUT_SHORT, error);
       this.#cutOff();
     });
   }
@@ -210,66 +215,8 @@ export class Call {
     return this.#stream.destroyed || this.#stream.closed;
   }
 
-  #authorize(): void {
-    const { lifecycle, access, readOnly, wholeStore, writeLog } = this.server;
-    if (lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
-    this.#checkHost();
-    const identity = access.ofHeader(this.headers.authorization);
-    if (!identity) throw new AssayError('ASSAY_UNAUTHORIZED', 'this server requires a token');
-    const { needs } = this.#method;
-    if (readOnly && isWrite(needs)) throw new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
-    this.#store = new ScopedStore(
-      wholeStore,
-      identity,
-      () => this.#writer(identity),
-      narrowedBy(this.headers),
-      writeLog,
-    );
-    this.#store.require(needs);
-  }
-
-  /** The store as the identity of this call sees it. */
-  get store(): ScopedStore {
-    if (!this.#store) throw new AssayError('ASSAY_UNAUTHORIZED', 'this call was not authorized');
-    return this.#store;
-  }
-
-  lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void {
-    if (this.#isComparison) return;
-    this.server.accounting.lookedUp(kind, { ...this.#asked(protocol, address), found });
-  }
-
-  predicted(action: ResultAddress): void {
-    if (!this.#isComparison) this.server.accounting.predicted(this.#asked('assay', action));
-  }
-
-  dropPrediction(action: ResultAddress): boolean {
-    return !this.#isComparison && this.server.accounting.dropPrediction(this.#asked('assay', action));
-  }
-
-  get #isComparison(): boolean {
-    return this.headers[COMPARISON_HEADER] !== undefined;
-  }
-
-  #asked(protocol: string, address: ResultAddress): AskedResult {
-    const { store, headers } = this;
-    const { namespace, key } = store.own(address);
-    return { identity: store.identity, headers, protocol, namespace, key };
-  }
-
-  #writer({ name }: Identity): Writer {
-    const from = this.#stream.session?.socket.remoteAddress ?? '';
-    return { name, from, via: this.#method.name, at: Date.now() };
-  }
-
-  #checkHost(): void {
-    const host = this.headers[':authority'] ?? this.headers.host;
-    this.server.checkHost(host);
-    this.server.checkOrigin(this.headers, host);
-  }
-
   #begin(headers?: Headers): void {
-    const namespace = this.#store?.namespace;
+    const { namespace } = this;
     const more = namespace ? [...(headers ?? []), NAMESPACE_HEADER, namespace] : headers;
     this.#stream.respond(more ? [...HEAD, ...more] : HEAD, WITH_TRAILERS);
     this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
@@ -286,16 +233,14 @@ export class Call {
   }
 
   #refuse(thrown: unknown): void {
-    const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
-    this.#log(error, thrown);
+    const error = this.failed(thrown);
     if (this.#isFinished || this.isGone) return;
     this.#isFinished = true;
     this.#trailers = trailersOf(error);
     if (!this.#stream.headersSent) {
       this.#stream.respond([...HEAD, ...Object.entries(this.#trailers).flat()], WITHOUT_BODY);
     }
-    if (isDenial(error))
-      this.server.accounting.denied(this.#store?.identity, this.#method.name, error.detail);
+    this.countDenial(error);
     this.#end(grpcStatusOf(error.entry));
   }
 
@@ -315,9 +260,9 @@ export class Call {
   }
 
   #count(status: GrpcStatus): void {
-    const tookMs = performance.now() - this.#began;
+    const { tookMs } = this;
     this.server.metrics.called(this.#method.name, status, tookMs);
-    this.server.accounting.answered(this.#store?.identity, FAULTS.has(status), tookMs);
+    this.answered(FAULTS.has(status), tookMs);
   }
 
   /** The minimum rate calls this if the client is too slow. */
@@ -325,15 +270,6 @@ export class Call {
     this.#body.fail(() => new AssayError('ASSAY_BODY_TIMEOUT', this.server.minRate.rule));
     this.#settleWrite(false);
     if (this.#isFinished || this.#stream.headersSent) this.#cutOff();
-  }
-
-  /** The log omits the detail of a client error: it quotes the request, which may contain a secret. */
-  #log({ code, detail, entry }: AssayError, thrown: unknown): void {
-    const { log } = this.server;
-    const fields = { code, method: this.#method.name };
-    if (code === 'ASSAY_INTERNAL') log.error({ ...fields, detail, err: thrown }, entry.summary);
-    else if (entry.status >= 500) log.warn({ ...fields, detail }, entry.summary);
-    else log.debug(fields, entry.summary);
   }
 }
 

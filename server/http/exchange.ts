@@ -1,19 +1,14 @@
-// One HTTP request and its response: the checks before it, the response itself, and the error response.
+// One HTTP request and its response: the checks of HTTP, the response itself, and the error response.
 // Guarantee: each response is counted once. A response that cannot be finished is cut, so no client takes it
 // for complete.
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AssayError, messageOf } from '../../core/errors.ts';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { AssayError } from '../../core/errors.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
-import { COMPARISON_HEADER } from '../../core/path-set.ts';
 import { STORE } from '../../store/limits.ts';
-import type { ResultAddress, Writer } from '../../store/store.ts';
-import type { Identity } from '../access/identity.ts';
-import { isDenial, isWrite, NOTHING_MORE, type Requirement } from '../access/rights.ts';
-import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
-import type { Lookup, Route } from '../pages/metrics.ts';
-import type { AskedResult } from '../request/accounting.ts';
+import type { Route } from '../pages/metrics.ts';
+import { RequestScope } from '../request/scope.ts';
 import { BodyWriter } from './body-writer.ts';
 import { CONTENT_ERRORS, type ErrorFormat, errorBody, errorHeaders, type Headers } from './error-response.ts';
 
@@ -32,14 +27,11 @@ const SENT_AS_STRING_BYTES = 8 * 1024;
 /** An error that it throws becomes the error response. */
 export type Handler = (exchange: Exchange) => Promise<void>;
 
-export class Exchange {
+export class Exchange extends RequestScope {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly server: ServerContext;
   readonly #route: Route;
   readonly #errors: ErrorFormat;
-  readonly #began = performance.now();
-  #store: ScopedStore | undefined;
 
   constructor(
     request: IncomingMessage,
@@ -48,15 +40,31 @@ export class Exchange {
     route: Route,
     errors: ErrorFormat,
   ) {
+    super(server);
     this.request = request;
     this.response = response;
-    this.server = server;
     this.#route = route;
     this.#errors = errors;
   }
 
   get method(): string {
     return this.request.method ?? '';
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.request.headers;
+  }
+
+  protected get label(): string {
+    return this.#route;
+  }
+
+  protected get remoteAddress(): string | undefined {
+    return this.request.socket.remoteAddress;
+  }
+
+  protected get about() {
+    return { method: this.method, route: this.#route };
   }
 
   /** Checks the request, then lets `handler` answer it. */
@@ -74,86 +82,14 @@ export class Exchange {
    * means.
    */
   check(): void {
-    if (this.server.lifecycle.isStopping) throw new AssayError('ASSAY_SHUTTING_DOWN', 'try again later');
+    this.checkRunning();
     this.server.capacity.rejectSurplus(this.request.socket);
     const { headers, httpVersion } = this.request;
     if (headers.host === undefined && httpVersion !== '1.0') {
       this.response.shouldKeepAlive = false;
       throw new AssayError('ASSAY_BAD_REQUEST', 'the request has no Host header');
     }
-    this.server.checkHost(headers.host);
-    this.server.checkOrigin(headers, headers.host);
-  }
-
-  /** Finds who sends the request. Without it, a request has no store. */
-  authorize(requirement: Requirement = NOTHING_MORE): void {
-    this.authorizeAs(this.server.access.ofHeader(this.request.headers.authorization), requirement);
-  }
-
-  /** For a protocol that sends its credential in its own way. */
-  authorizeAs(identity: Identity | undefined, requirement: Requirement = NOTHING_MORE): void {
-    if (!identity) throw new AssayError('ASSAY_UNAUTHORIZED', 'this server requires a token');
-    this.#store = new ScopedStore(
-      this.server.wholeStore,
-      identity,
-      () => this.writer(),
-      narrowedBy(this.request.headers),
-      this.server.writeLog,
-    );
-    this.require(requirement);
-  }
-
-  /** What the request needs besides a credential. Call it before the request has an effect. */
-  require(requirement: Requirement): void {
-    const denial = this.denial(requirement);
-    if (denial) throw denial;
-  }
-
-  /** Why the request may not do this although its credential is valid. Undefined if it may. */
-  denial(requirement: Requirement): AssayError | undefined {
-    if (this.server.readOnly && isWrite(requirement))
-      return new AssayError('ASSAY_READ_ONLY', 'this server is read-only');
-    return this.store.denial(requirement);
-  }
-
-  /** The store as the identity of this request sees it. */
-  get store(): ScopedStore {
-    if (!this.#store) throw new AssayError('ASSAY_UNAUTHORIZED', 'this request was not authorized');
-    return this.#store;
-  }
-
-  /** The namespace of what was found or written, for the header of the answer. */
-  get namespace(): string | undefined {
-    return this.#store?.namespace;
-  }
-
-  lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void {
-    if (this.#isComparison) return;
-    this.server.accounting.lookedUp(kind, { ...this.#asked(protocol, address), found });
-  }
-
-  predicted(action: ResultAddress): void {
-    if (!this.#isComparison) this.server.accounting.predicted(this.#asked('assay', action));
-  }
-
-  dropPrediction(action: ResultAddress): boolean {
-    return !this.#isComparison && this.server.accounting.dropPrediction(this.#asked('assay', action));
-  }
-
-  get #isComparison(): boolean {
-    return this.request.headers[COMPARISON_HEADER] !== undefined;
-  }
-
-  #asked(protocol: string, address: ResultAddress): AskedResult {
-    const { store, request } = this;
-    const { namespace, key } = store.own(address);
-    return { identity: store.identity, headers: request.headers, protocol, namespace, key };
-  }
-
-  /** Who writes, for the store and the write log. */
-  writer(): Writer {
-    const { name } = this.store.identity;
-    return { name, from: this.request.socket.remoteAddress ?? '', via: this.#route, at: Date.now() };
+    this.checkHost(headers.host);
   }
 
   /**
@@ -161,9 +97,9 @@ export class Exchange {
    */
   countResponse(status: number): void {
     const { server, response } = this;
-    const tookMs = performance.now() - this.#began;
+    const { tookMs } = this;
     server.metrics.answered(this.#route, this.method, status, tookMs);
-    if (!this.#isOfPerson) server.accounting.answered(this.#store?.identity, status >= 500, tookMs);
+    if (!this.#isOfPerson) this.answered(status >= 500, tookMs);
     if (server.lifecycle.isStopping || server.capacity.hasFewConnectionsLeft)
       response.shouldKeepAlive = false;
   }
@@ -271,9 +207,8 @@ export class Exchange {
    * the error's own, for a tool that fails the build otherwise.
    */
   answerError(thrown: unknown, moreHeaders: Headers = [], status?: number): void {
-    const error = thrown instanceof AssayError ? thrown : new AssayError('ASSAY_INTERNAL', messageOf(thrown));
-    this.#log(error, thrown);
-    if (isDenial(error)) this.server.accounting.denied(this.#store?.identity, this.#route, error.detail);
+    const error = this.failed(thrown);
+    this.countDenial(error);
     const { headers, body } = this.#describe(error);
     const response = { status: status ?? error.entry.status, headers: [...headers, ...moreHeaders], body };
     if (this.response.headersSent) this.response.destroy();
@@ -290,7 +225,7 @@ export class Exchange {
     try {
       return as(this.#errors);
     } catch (thrown) {
-      this.#log(new AssayError('ASSAY_INTERNAL', messageOf(thrown)), thrown);
+      this.failed(thrown);
       return as(CONTENT_ERRORS);
     }
   }
@@ -313,18 +248,6 @@ export class Exchange {
       if (!response.writableEnded) this.end();
     };
     request.once('end', finish).once('close', finish).resume();
-  }
-
-  /**
-   * The detail of a client's error quotes the client, which may have sent a secret in the wrong place. It is
-   * not logged.
-   */
-  #log({ code, detail, entry }: AssayError, thrown: unknown): void {
-    const { log } = this.server;
-    const about = { code, method: this.method, route: this.#route };
-    if (code === 'ASSAY_INTERNAL') log.error({ ...about, detail, err: thrown }, entry.summary);
-    else if (entry.status >= 500) log.warn({ ...about, detail }, entry.summary);
-    else log.debug(about, entry.summary);
   }
 }
 

@@ -10,6 +10,10 @@ const LISTED = new Set(
   ),
 );
 
+export function isSomeWingMissing(): boolean {
+  return [...LISTED].some((name) => !existsSync(join(ROOT, 'wings', name ?? '')));
+}
+
 export function isOfMissingWing(path: string): boolean {
   const [room, name = ''] = path.split('/');
   return room === 'wings' && LISTED.has(name) && !existsSync(join(ROOT, 'wings', name));

@@ -7,6 +7,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { leanLmdb, writeAddon } from './lean-lmdb.ts';
+import { packagesIn } from './packages-in.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const ENTRY = join(ROOT, 'bin/library.ts');
@@ -17,7 +18,8 @@ const TYPES = join(LIBRARY, 'types');
 const CODECS = 'import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";';
 const NO_CODECS = 'type BinaryReader = unknown;\ntype BinaryWriter = unknown;';
 
-export async function buildLibrary(): Promise<void> {
+/** Returns the packages that are in it. */
+export async function buildLibrary(): Promise<readonly string[]> {
   rmSync(LIBRARY, { recursive: true, force: true });
   const build = await rolldown({
     input: { assay: ENTRY },
@@ -28,7 +30,7 @@ export async function buildLibrary(): Promise<void> {
       if (level === 'warn' && code !== 'INEFFECTIVE_DYNAMIC_IMPORT') throw new Error(`rolldown: ${message}`);
     },
   });
-  await build.write({
+  const { output } = await build.write({
     dir: LIBRARY,
     format: 'esm',
     entryFileNames: '[name].js',
@@ -37,6 +39,7 @@ export async function buildLibrary(): Promise<void> {
   writeAddon(LIBRARY);
   declare();
   keepWhatIsShown();
+  return packagesIn(output);
 }
 
 /** Sources import each other by file name, and the declarations lie beside each other in the same way. */

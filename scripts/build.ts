@@ -4,6 +4,8 @@
 //                         those that it does load; `assets` are the files of the server's pages
 //   dist/node/node        a link to the Node that the executable's server runs on
 //   dist/assay            the same bundle, compiled by Bun into one executable; only `serve` needs dist/node
+//   dist/packages.json    the npm packages that are in these files
+//   dist/orders           which code of the executable hits call, as Bun recorded it
 //
 // and the library (build-library.ts). docs/decisions/0030 has the measurements behind each choice for a fast
 // start.
@@ -26,9 +28,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { rolldown } from 'rolldown';
 import { INDEX } from '../client/limits.ts';
 import { buildLibrary } from './build-library.ts';
+import { BUN, compileExecutable } from './executable.ts';
 import { LATE_ENTRY, lateFiles, lateModules } from './late.ts';
 import { leanLmdb, writeAddon } from './lean-lmdb.ts';
 import { ADDON } from './lmdb-addon.ts';
+import { packagesIn } from './packages-in.ts';
 import { progress } from './progress.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -37,8 +41,8 @@ const BUNDLE = join(ROOT, 'dist/node');
 const WINGS = join(ROOT, 'wings');
 const ENTRY = join(BUNDLE, 'assay.cjs');
 const EXECUTABLE = join(ROOT, 'dist/assay');
+const ORDERS = join(ROOT, 'dist/orders');
 
-const BUN = join(PACKAGES, `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : process.arch}/bin/bun`);
 const NODE = join(PACKAGES, `node-linux-${process.arch}/bin/node`);
 
 /**
@@ -61,7 +65,8 @@ function startsWithOne(starts: readonly string[]): (id: string) => boolean {
   return (id) => starts.some((start) => id.startsWith(start));
 }
 
-async function bundle(): Promise<void> {
+/** Returns the packages that are in it. */
+async function bundle(): Promise<readonly string[]> {
   rmSync(BUNDLE, { recursive: true, force: true });
   const build = await rolldown({
     input: { main: join(ROOT, 'bin/assay.ts'), late: LATE_ENTRY },
@@ -75,7 +80,7 @@ async function bundle(): Promise<void> {
       if (level === 'warn' && !isExpected) throw new Error(`rolldown: ${message}`);
     },
   });
-  await build.write({
+  const { output } = await build.write({
     dir: BUNDLE,
     format: 'cjs',
     minify: true,
@@ -90,7 +95,11 @@ async function bundle(): Promise<void> {
     },
   });
   writeAddon(BUNDLE);
+  return packagesIn(output);
 }
+
+/** Packages of which files are copied. */
+const ASSET_PACKAGES = ['uplot'];
 
 /** What browsers load from a wing that has pages: one script, and files that are copied. */
 async function bundleAssets(pages: string): Promise<void> {
@@ -123,7 +132,6 @@ const HITS = `
 
 /** A workspace in which an action and a step have run until they are up to date. */
 interface Scene {
-  readonly scratch: string;
   readonly action: readonly string[];
   readonly step: readonly string[];
   run(command: readonly [string, ...string[]], variables: NodeJS.ProcessEnv): void;
@@ -134,7 +142,6 @@ async function inSceneOfHits(use: (scene: Scene) => void): Promise<void> {
   const workspace = join(scratch, 'workspace');
   const flags = ['run', '--store', join(scratch, 'store')];
   const scene: Scene = {
-    scratch,
     action: [...flags, '--output', 'made', '--', 'touch', 'made'],
     step: [...flags, 'build'],
     run: ([file, ...args], variables) => {
@@ -177,40 +184,21 @@ function letEveryoneRead(folder: string): void {
 }
 
 /**
- * A factor by which Bun delays compilation to machine code. A hit ends before compilation pays; longer runs
- * still get it (docs/MEASUREMENTS.md#0197).
+ * Bun places the functions that a hit calls side by side at the front, once it has recorded hits. The records stay
+ * for a release, which compiles the executable of the other architecture where no hit can be recorded.
  */
-const JIT_RELUCTANCE = 3;
-
-/** Bun places the functions that a hit calls side by side at the front, once it has recorded hits. */
-function compileForHits({ scratch, action, step, run }: Scene): void {
+function compileForHits({ action, step, run }: Scene): void {
   progress('compiling the executable, to see which code hits call');
-  compile([]);
-  const orders = [step, action].map((args, index) => {
-    const order = join(scratch, `order-${index}`);
+  compileExecutable({ bundle: BUNDLE, executable: EXECUTABLE, orders: [] });
+  rmSync(ORDERS, { recursive: true, force: true });
+  mkdirSync(ORDERS);
+  const orders = Object.entries({ step, action }).map(([name, args]) => {
+    const order = join(ORDERS, name);
     run([EXECUTABLE, ...args], { BUN_BYTECODE_ORDER_OUT: order });
-    return `--bytecode-order=${order}`;
+    return order;
   });
   progress('compiling it again, with that code first');
-  compile(orders);
-}
-
-/** Without these flags, the executable would read .env and bunfig.toml of its working directory. */
-function compile(orders: readonly string[]): void {
-  const options = [
-    '--compile',
-    '--bytecode',
-    '--minify',
-    '--target=bun',
-    '--no-compile-autoload-dotenv',
-    '--no-compile-autoload-bunfig',
-    `--compile-jit-policy=${JIT_RELUCTANCE}`,
-    ...orders,
-  ];
-  execFileSync(BUN, ['build', 'main.cjs', ...options, `--outfile=${EXECUTABLE}`], {
-    cwd: BUNDLE,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  compileExecutable({ bundle: BUNDLE, executable: EXECUTABLE, orders });
 }
 
 for (const needed of [ADDON, BUN, NODE]) {
@@ -218,7 +206,8 @@ for (const needed of [ADDON, BUN, NODE]) {
     throw new Error(`${needed} is missing: run \`npm ci\` with optional packages, on Linux`);
 }
 progress('bundling for Node, and the library with its types');
-await Promise.all([bundle(), buildLibrary()]);
+const packages = [...(await Promise.all([bundle(), buildLibrary()])).flat(), ...ASSET_PACKAGES];
+writeFileSync(join(ROOT, 'dist/packages.json'), JSON.stringify([...new Set(packages)].sort()));
 for (const pages of globSync('*/pages', { cwd: WINGS })) await bundleAssets(join(WINGS, pages));
 writeEntry();
 symlinkSync(relative(BUNDLE, NODE), join(BUNDLE, 'node'));

@@ -51,6 +51,6 @@ export function leanLmdb(format: keyof typeof LOOKUPS): Plugin {
   };
 }
 
-export function writeAddon(folder: string): void {
-  writeFileSync(join(folder, ADDON), mendedAddon());
+export function writeAddon(folder: string, addon: Buffer = mendedAddon()): void {
+  writeFileSync(join(folder, ADDON), addon);
 }

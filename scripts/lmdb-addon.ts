@@ -13,7 +13,9 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Works for Node and Bun: the addon uses N-API, not one version of V8. */
-export const ADDON = addonFor(process.arch);
+export const ADDON_FILE = 'node.napi.glibc.node';
+
+export const ADDON = join(import.meta.dirname, `../node_modules/${addonPackage(process.arch)}/${ADDON_FILE}`);
 
 interface Patch {
   readonly place: string;
@@ -63,8 +65,9 @@ interface JumpPatch {
   readonly after: string;
 }
 
-function addonFor(arch: string): string {
-  return join(import.meta.dirname, `../node_modules/@lmdb/lmdb-linux-${arch}/node.napi.glibc.node`);
+/** The npm package that has the addon for an architecture, as Node names it. */
+export function addonPackage(arch: string): string {
+  return `@lmdb/lmdb-linux-${arch}`;
 }
 
 export function mendedAddon(): Buffer {

@@ -15,6 +15,7 @@ import { wing as incident } from '../wings/incident/index.ts';
 import { wing as oidc } from '../wings/oidc/index.ts';
 import { wing as reproduce, stepHook as reproduceHook } from '../wings/reproduce/index.ts';
 import { wing as snapshots, stepHook as snapshotsHook } from '../wings/snapshots/index.ts';
+import { wing as verifyRelease } from '../wings/verify-release/index.ts';
 
 export type Ports = StepHookPort;
 type AnyWing = Wing<Ports> & Partial<EnginePort & IssuersPort & ServerPort>;
@@ -30,6 +31,7 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
   oidc,
   reproduce,
   snapshots,
+  'verify-release': verifyRelease,
 };
 
 /** The library has these alone, without the commands. */
@@ -52,4 +54,5 @@ export const WING_OF: Readonly<Record<string, string>> = {
   'store migrate': 'fleet',
   'store restore': 'backup',
   'store verify': 'fleet',
+  'verify-release': 'verify-release',
 };

@@ -542,8 +542,8 @@ const catalogue = {
     status: 500,
   },
   ASSAY_NO_NODE: {
-    summary: 'The executable was installed without the Node that its server needs.',
-    hint: 'Install the whole package, or keep dist/node beside dist/assay. Only `assay serve` needs Node.',
+    summary: 'The client was installed without the Node that the server needs.',
+    hint: 'Install assay-server, and start `assay-server serve`. The package of the client has no Node.',
     status: 500,
   },
   ASSAY_INCOMPLETE: {
@@ -555,6 +555,12 @@ const catalogue = {
     summary: 'This build of Assay lacks the command, or what a setting needs: that part was left out.',
     hint: 'Use a build that has it. `assay --help` lists the commands of this one.',
     status: 500,
+  },
+  ASSAY_RELEASE: {
+    summary: 'Files of a release are not those that its maker signed or listed.',
+    hint: 'Do not install them. Download them again; if the error repeats, ask the maker of the release.',
+    status: 500,
+    exitCode: 3,
   },
   ASSAY_OLD_NODE: {
     summary: 'This version of Node is too old for Assay’s library.',

@@ -7,8 +7,8 @@ import { wrapText } from '../core/cli/layout.ts';
 const COLUMNS = 72;
 const LEAST_ROOM = 24;
 
-/** `executable`: the built `assay`. */
-export function manPage(executable: string, version: string): string {
+/** `executable`: the built `assay`. `title`: the command that the page is for. */
+export function manPage(executable: string, version: string, title = 'assay'): string {
   const help = (...args: readonly string[]) =>
     execFileSync(executable, [...args, '--help'], { encoding: 'utf8', env: {} });
   const general = help();
@@ -17,9 +17,9 @@ export function manPage(executable: string, version: string): string {
   );
   if (commands.length === 0) throw new Error('`assay --help` lists no command');
   return [
-    `.TH ASSAY 1 "" "Assay ${version}"`,
+    `.TH ${title.toUpperCase()} 1 "" "Assay ${version}"`,
     '.SH NAME',
-    'assay \\- a content\\-addressed build and action cache',
+    `${title.replace('-', '\\-')} \\- a content\\-addressed build and action cache`,
     ...section('SYNOPSIS', general),
     ...commands.flatMap((name) => section(`ASSAY ${name.toUpperCase()}`, help(...name.split(' ')))),
     '',

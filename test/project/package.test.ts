@@ -1,8 +1,10 @@
 // What `npm run package` makes works where it is installed: in a folder with nothing else, without a network
-// and without a Node of its own. (`npm test` builds first what it packs.)
+// and without a Node of its own, the client and the server each. (`npm test` builds first what it packs.)
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  cpSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -13,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { VERSION } from '../../core/version.ts';
 import { type Ran, runProcess } from '../rig/assay.ts';
@@ -28,6 +30,7 @@ let progress = '';
 
 const within = (path: string) => join(folder, path);
 const assay = (...args: string[]) => run(within('node_modules/.bin/assay'), ...args);
+const assayServer = (...args: string[]) => run(within('node_modules/.bin/assay-server'), ...args);
 const script = (text: string) => run(process.execPath, '--input-type=module', '--eval', text);
 const run = (...command: string[]) => runProcess(command, { cwd: folder, env });
 const npm = (...args: string[]) =>
@@ -40,30 +43,65 @@ beforeAll(() => {
   const ran = spawnSync(process.execPath, [join(PROJECT, 'scripts/package.ts')], { encoding: 'utf8' });
   progress = ran.stderr;
   writeFileSync(within('package.json'), '{ "private": true, "type": "module" }');
-  npm('install', '--offline', '--no-audit', '--no-fund', ran.stdout.trim());
+  npm('install', '--offline', '--no-audit', '--no-fund', ...ran.stdout.trim().split('\n'));
 }, PACKING_MS);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('packing says what it is at', () => {
-  expect(progress).toMatch(/^ +\d+ s {2}copying what is installed\n +\d+ s {2}packing.*\n\.+\n$/);
+  expect(progress).toMatch(/^ +\d+ s {2}packing assay for .*\n +\d+ s {2}packing assay-server for .*\n$/);
 });
 
 test('it brings no other package and none of the tests', () => {
-  expect(readdirSync(within('node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['assay']);
-  expect(readdirSync(within('node_modules/assay')).sort()).toEqual(
-    ['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'man', 'package.json', 'schema'].sort(),
+  expect(readdirSync(within('node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+    'assay',
+    'assay-server',
+  ]);
+  const pages = ['CHANGELOG.md', 'LICENSE', 'NOTICES', 'README.md', 'docs', 'wings'];
+  const both = [...pages, 'dist', 'package.json', 'schema'].sort();
+  expect(readdirSync(within('node_modules/assay')).sort()).toEqual([...both, 'man'].sort());
+  expect(readdirSync(within('node_modules/assay-server')).sort()).toEqual(both);
+});
+
+test('the client brings no Node, and the server no Bun', () => {
+  const dist = (name: string) => readdirSync(within(`node_modules/${name}/dist`)).sort();
+  expect(dist('assay')).toEqual(['assay', 'assay-start', 'assay-trace', 'assay-vary', 'lib']);
+  expect(dist('assay-server')).toEqual(['assay-server', 'node']);
+});
+
+test('each says which machines it is for, and can not be published by mistake', () => {
+  for (const name of ['assay', 'assay-server']) {
+    const manifest = JSON.parse(readFileSync(within(`node_modules/${name}/package.json`), 'utf8'));
+    expect(manifest).toMatchObject({ os: ['linux'], cpu: [process.arch], libc: ['glibc'], private: true });
+    for (const field of ['scripts', 'dependencies', 'optionalDependencies'])
+      expect(Object.keys(manifest)).not.toContain(field);
+  }
+});
+
+test('the links of its pages lead to files that it brings', () => {
+  const root = within('node_modules/assay');
+  const pages = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.md'),
   );
+  expect(pages.length).toBeGreaterThan(100);
+  const links = pages.flatMap((page) =>
+    [...readFileSync(join(root, page), 'utf8').matchAll(/\]\(([^()\s#]+)[^()\s]*\)/g)]
+      .map(([, link = '']) => link)
+      .filter((link) => !/^[a-z]+:/.test(link))
+      .map((link) => ({ page, link, leads: existsSync(join(root, dirname(page), link)) })),
+  );
+  expect(links.length).toBeGreaterThan(100);
+  expect(links.filter(({ leads }) => !leads)).toEqual([]);
 });
 
-test('it says which machines it is for, and can not be published by mistake', () => {
-  const manifest = JSON.parse(readFileSync(within('node_modules/assay/package.json'), 'utf8'));
-  expect(manifest).toMatchObject({ os: ['linux'], cpu: [process.arch], libc: ['glibc'], private: true });
-  expect(Object.keys(manifest)).not.toContain('scripts');
-});
-
-test('it brings the licence of the Node that it brings', () => {
-  expect(readFileSync(within('node_modules/assay/dist/node/LICENSE'), 'utf8')).toContain('Node.js');
+test('each brings the licences of what it holds', () => {
+  expect(readFileSync(within('node_modules/assay-server/dist/node/LICENSE'), 'utf8')).toContain('Node.js');
+  for (const name of ['assay', 'assay-server']) {
+    const notices = readFileSync(within(`node_modules/${name}/NOTICES`), 'utf8');
+    expect(notices).toMatch(/^lmdb [0-9.]+ \(MIT\)$/m);
+    expect(notices).toMatch(/^fastify [0-9.]+ \(MIT\)$/m);
+    expect(notices).not.toMatch(/^vitest /m);
+  }
 });
 
 test('its man page has the help of every command', async () => {
@@ -97,26 +135,57 @@ test('no command sees the options of the engine that the starter sets', async ()
   expect(kept.stdout).toContain('BUN_JSC_useFTLJIT=1');
 });
 
-test('without /proc the command runs on Node, and says so', async () => {
+test('without /proc the client says that Node would start, and the server, which is Node, starts', async () => {
   const inRoom = [...inNamespaces('--mount'), 'sh', '-c', 'mount -t tmpfs tmpfs /proc && exec "$@"', 'sh'];
-  const command = within('node_modules/.bin/assay');
-  const version = await run(...inRoom, command, '--version');
-  expect(version).toMatchObject({ code: 0, stdout: `assay ${VERSION}\n` });
-  expect(version.stderr).toBe(
-    'assay: /proc/self/maps cannot be read, so Assay runs on Node, which starts more slowly\n',
-  );
-  const ran = await run(...inRoom, command, 'run', '--', '/bin/sh', '-c', 'echo ran; exit 7');
-  expect(ran).toMatchObject({ code: 7, stdout: 'ran\n' });
+  const client = await run(...inRoom, within('node_modules/.bin/assay'), '--version');
+  expect(client).toMatchObject({ code: 125, stdout: '' });
+  expect(client.stderr).toContain('assay: /proc/self/maps cannot be read, so Assay runs on Node');
+  expect(client.stderr).toContain('mount /proc, or install assay-server, which brings Node\n');
+  const server = await run(...inRoom, within('node_modules/.bin/assay-server'), '--version');
+  expect(server).toMatchObject({ code: 0, stdout: `assay ${VERSION}\n`, stderr: '' });
 });
 
-test('the server serves, on the Node of the package and in the process that was started', async () => {
-  const server = spawn(within('node_modules/.bin/assay'), ['serve', '--port', '0'], { cwd: folder, env });
+test('without /proc the client runs on the Node of the server, where both are in one folder', async () => {
+  const both = within('both');
+  for (const name of ['assay', 'assay-server'])
+    cpSync(within(`node_modules/${name}/dist`), both, { recursive: true });
+  const inRoom = [...inNamespaces('--mount'), 'sh', '-c', 'mount -t tmpfs tmpfs /proc && exec "$@"', 'sh'];
+  const ran = await run(
+    ...inRoom,
+    join(both, 'assay-start'),
+    'run',
+    '--',
+    '/bin/sh',
+    '-c',
+    'echo ran; exit 7',
+  );
+  expect(ran).toMatchObject({ code: 7, stdout: 'ran\n' });
+  expect(ran.stderr).toContain(
+    'assay: /proc/self/maps cannot be read, so Assay runs on Node, which starts more slowly\n',
+  );
+});
+
+test('a client alone does not serve, and says what to install', async () => {
+  const ran = await assay('serve', '--port', '0');
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('ASSAY_NO_NODE');
+  expect(ran.stderr).toContain('Install assay-server');
+});
+
+test('the server serves, on its Node and in the process that was started', async () => {
+  expect(await assayServer('serve', '--help')).toMatchObject({ code: 0 });
+  const server = spawn(within('node_modules/.bin/assay-server'), ['serve', '--port', '0'], {
+    cwd: folder,
+    env: { ...env, NODE_OPTIONS: '--no-such-option' },
+  });
   try {
     const url = await addressOf(server);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect(await shownBy(url)).toEqual(PAGES);
     const running = readlinkSync(`/proc/${server.pid}/exe`);
-    expect(running).toBe(within('node_modules/assay/dist/node/node'));
+    expect(running).toBe(within('node_modules/assay-server/dist/node/node'));
+    const environment = readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0');
+    expect(environment).toContain('MALLOC_ARENA_MAX=2');
   } finally {
     server.kill();
     expect(await once(server, 'exit')).toEqual([0, null]);

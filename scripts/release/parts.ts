@@ -2,7 +2,17 @@
 // another kind come from cross-compilers, from Bun, which can start from another kind's Bun, and from npm.
 // Guarantee: each program is of the kind that it was made for.
 import { execFileSync } from 'node:child_process';
-import { closeSync, cpSync, existsSync, globSync, mkdirSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { bunPackage, compileExecutable } from '../executable.ts';
 import { writeAddon } from '../lean-lmdb.ts';

@@ -15,6 +15,7 @@ ceph-mon            # with ceph-osd and radosgw, an S3 server: scripts/fleet-up.
 ceph-osd
 chromium            # shows the server's pages: wings/dashboard/test/pages
 cmake               # drives ccache in test/clients
+crun                # runs the image: npm run test:release
 curl                # a client of S3 that signs: test/clients
 default-jdk-headless # a real command: test/client/audit
 gcc                 # the C example, the tracer's helper, and programs that tests compile
@@ -26,7 +27,9 @@ hyperfine           # bench: start-up times
 iproute2            # networks that can be broken: wings/fleet/test/crash
 libc6-dev           # headers and start files for gcc
 libfaketime         # nodes with a wrong clock: wings/fleet/test/crash
+lintian             # checks the Debian packages: npm run test:release
 make                # the C example
+mmdebstrap          # a bare Debian: npm run test:release
 nox                 # a real command: test/commands
 nginx-light         # bench: the peer of the server
 ninja-build         # drives ccache in test/clients
@@ -42,8 +45,10 @@ python3-protobuf    # the encoder that shares no code with Assay
 python3-pytest      # a real command: test/commands
 python3-sphinx      # a real command: test/commands
 python3-venv        # virtual environments: test/commands
+qemu-user-static    # tries programs of the other architecture: npm run release
 radosgw             # an S3 server: scripts/fleet-up.sh
 strace              # a witness of what the tracer reports: test/hermeticity/witness
+systemd             # counts how exposed the service is: test/packages
 tox                 # a real command: test/commands
 util-linux          # setpriv: the tests run as another user too
 END

@@ -1,12 +1,14 @@
-// The files of the Debian packages are right by themselves: scripts parse, the service is confined, and the
-// configuration of a fresh server is one that the server takes.
+// The files of packaging/ are right by themselves: scripts parse, the service is confined, the configuration of a fresh
+// server is one that the server takes, and pages name the files of this version.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { PROJECT } from '../../scripts/release/places.ts';
 import { parseConfig } from '../../server/config/file.ts';
 
-const DEBIAN = join(import.meta.dirname, '../../packaging/debian');
+const ROOT = join(import.meta.dirname, '../..');
+const DEBIAN = join(ROOT, 'packaging/debian');
 const UNIT = join(DEBIAN, 'assay-server.service');
 
 test('the scripts are scripts', () => {
@@ -28,4 +30,13 @@ test('the service is exposed less than 2.5, by systemd’s own count', () => {
 test('the configuration of a fresh server is one that it takes', () => {
   const file = join(DEBIAN, 'server.jsonc');
   expect(() => parseConfig(file, readFileSync(file, 'utf8'))).not.toThrow();
+});
+
+test.each(['docs/INSTALL.md', 'packaging/compose.yaml'])('%s names the files of this version', (path) => {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  const versions = [...text.matchAll(/assay(?:-server|-oci|\/assay)?[_:-](\d+\.\d+\.\d+)/g)].map(
+    ([, version]) => version,
+  );
+  expect(versions.length).toBeGreaterThan(1);
+  expect(new Set(versions)).toEqual(new Set([PROJECT.version]));
 });

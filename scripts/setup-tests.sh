@@ -15,7 +15,7 @@ ceph-mon            # with ceph-osd and radosgw, an S3 server: scripts/fleet-up.
 ceph-osd
 chromium            # shows the server's pages: wings/dashboard/test/pages
 cmake               # drives ccache in test/clients
-crun                # runs the image: npm run test:release
+crun                # runs the image: npm run test:packages
 curl                # a client of S3 that signs: test/clients
 default-jdk-headless # a real command: test/client/audit
 gcc                 # the C example, the tracer's helper, and programs that tests compile
@@ -27,9 +27,9 @@ hyperfine           # bench: start-up times
 iproute2            # networks that can be broken: wings/fleet/test/crash
 libc6-dev           # headers and start files for gcc
 libfaketime         # nodes with a wrong clock: wings/fleet/test/crash
-lintian             # checks the Debian packages: npm run test:release
+lintian             # checks the Debian packages: npm run test:packages
 make                # the C example
-mmdebstrap          # a bare Debian: npm run test:release
+mmdebstrap          # a bare Debian: npm run test:packages
 nox                 # a real command: test/commands
 nginx-light         # bench: the peer of the server
 ninja-build         # drives ccache in test/clients

@@ -1,4 +1,4 @@
-// `npm run test:release`: tries the Debian packages of dist/release in a bare Debian, and the image in a container. It
+// `npm run test:packages`: tries the Debian packages of dist/release in a bare Debian, and the image in a container. It
 // ends with 1 at the first thing that does not hold. Needs root.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -3,10 +3,11 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Workshop } from '../../rig/assay.ts';
-import { runSteps } from '../../rig/graph.ts';
-import { identity, sourceOf } from '../../server/access/identities.ts';
-import { type TestServer, testServer } from '../../server/rig.ts';
+import { Workshop } from '../../../../test/rig/assay.ts';
+import { runSteps } from '../../../../test/rig/graph.ts';
+import { identity, sourceOf } from '../../../../test/server/access/identities.ts';
+import type { TestServer } from '../../../../test/server/rig.ts';
+import { testServer } from '../rig.ts';
 
 const TEAM = identity('team', { namespace: 'acme' });
 const OTHER = identity('other', { namespace: 'rival' });

@@ -3,13 +3,13 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { StepEnd } from '../../../client/graph/view/events.ts';
-import { Workshop } from '../../rig/assay.ts';
-import { runSteps } from '../../rig/graph.ts';
-import { Random } from '../../rig/random.ts';
-import { soak } from '../../rig/soak.ts';
-import { identity, sourceOf } from '../../server/access/identities.ts';
-import { testServer } from '../../server/rig.ts';
+import type { StepEnd } from '../../../../client/graph/view/events.ts';
+import { Workshop } from '../../../../test/rig/assay.ts';
+import { runSteps } from '../../../../test/rig/graph.ts';
+import { Random } from '../../../../test/rig/random.ts';
+import { soak } from '../../../../test/rig/soak.ts';
+import { identity, sourceOf } from '../../../../test/server/access/identities.ts';
+import { testServer } from '../rig.ts';
 
 const CHANGES = soak(100);
 const SEED = 39;

@@ -35,7 +35,7 @@ nginx-light         # bench: the peer of the server
 ninja-build         # drives ccache in test/clients
 openssl             # certificates for clients that speak only TLS
 postgresql          # the index of the fleet: scripts/fleet-up.sh
-prometheus          # promtool checks the alert rules: test/examples
+prometheus          # evaluates the alert rules: test/examples
 protobuf-compiler   # the generated code and the vectors are compared with protoc's
 python3             # actions of the corpus
 python3-grpcio      # a server of the Remote Execution API that shares no code with Assay

@@ -196,7 +196,6 @@ export const ROWS: readonly Row[] = [
   },
   {
     name: 'mypy',
-    showsCache: true,
     files: {
       'app/sums.py': 'def add(a: int, b: int) -> int:\n    return a + b\n',
       'mypy.ini': '[mypy]\nstrict = True\n',

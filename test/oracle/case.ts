@@ -8,7 +8,7 @@ import { Clone } from './clone.ts';
 import { describe } from './edits.ts';
 import { isHit, type Outcome, outcomeOf, type StepResult } from './outcome.ts';
 import type { Event, Operation, Plan, Step } from './plan.ts';
-import { leadsOut, lossesOf, type Tree, treeDifferences } from './tree.ts';
+import { bundlesFromAbove, leadsOut, lossesOf, type Tree, treeDifferences } from './tree.ts';
 import { type Truth, truthOf } from './truth.ts';
 
 export type Kind = 'wrong hit' | 'wrong run' | 'damage' | 'refused' | 'needless miss';
@@ -252,6 +252,7 @@ class Case {
         ({ stores, shown, from, above }) =>
           stores.has(clone.store) &&
           !leadsOut(before) &&
+          !bundlesFromAbove(above) &&
           lossesOf(shown, others).length === 0 &&
           treeDifferences(above, from.above()).length === 0,
       );

@@ -49,6 +49,11 @@ export function leadsOut(tree: Tree): boolean {
   });
 }
 
+/** Whether a package lies above the workspace. Where esbuild takes a source from there, the same folders count. */
+export function bundlesFromAbove(above: Tree): boolean {
+  return [...above.keys()].some((path) => path.startsWith('node_modules/'));
+}
+
 /** What changed or went. New files are left out. */
 export function lossesOf(before: Tree, after: Tree): string[] {
   return treeDifferences(before, new Map([...after].filter(([path]) => before.has(path))));

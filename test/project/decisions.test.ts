@@ -94,6 +94,11 @@ test('each source file and folder that a page names is there', () => {
   expect(broken).toEqual([]);
 });
 
+test('no page or source holds a conflict that a merge left', () => {
+  const left = [...DOCS, ...CODE].filter((path) => /^(?:<{7}|>{7}) /m.test(read(path)));
+  expect(left).toEqual([]);
+});
+
 /**
  * `docs/ERRORS.md`, `docs/decisions/0017` with or without the rest of its name, `docs/MEASUREMENTS.md#0120`.
  */

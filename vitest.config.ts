@@ -9,14 +9,15 @@ if (major < 26)
     `the tests need the Node of the project, not ${process.versions.node}: say \`npx vitest run …\` or \`npm test\``,
   );
 
-const { unit, e2e } = sortTests();
+const { unit, server, e2e } = sortTests();
 
 export default defineConfig({
   test: {
     projects: [
-      // Unit tests share their worker: without a process and its imports for each file they take half the CPU
-      // time.
+      // Unit and server tests share their worker: without a process and its imports for each file they take half the
+      // CPU time.
       { extends: true, test: { name: 'unit', include: [...unit], isolate: false } },
+      { extends: true, test: { name: 'server', include: [...server], isolate: false } },
       { extends: true, test: { name: 'e2e', include: [...e2e] } },
     ],
     globalSetup: globSync('wings/*/test/rig/global-setup.ts', { cwd: import.meta.dirname }),

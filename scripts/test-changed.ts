@@ -36,11 +36,14 @@ function changedSince(commit: string): string[] {
 }
 
 function testsFor(files: readonly string[]): string[] {
-  const { unit, e2e } = sortTests();
+  const { unit, server, e2e } = sortTests();
   const reach = new Reach();
   const mirrors = new Set(files.map(testsBeside));
   const imports = (test: string) => files.some((file) => reach.filesOf(test).has(file));
-  return [...unit.filter(imports), ...e2e.filter((test) => imports(test) || mirrors.has(dirname(test)))];
+  return [
+    ...[...unit, ...server].filter(imports),
+    ...e2e.filter((test) => imports(test) || mirrors.has(dirname(test))),
+  ];
 }
 
 function testsBeside(file: string): string {

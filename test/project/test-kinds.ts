@@ -1,15 +1,17 @@
-// Sorts the test files into two kinds by what they import, directly or through others. A unit test starts no
-// process, so it reaches no node:child_process and no playwright-core, and has no rounds that scale, so it does not reach
-// test/rig/soak.ts. Every other test is an end-to-end test.
+// Sorts the test files into three kinds by what they import, directly or through others. An end-to-end test starts
+// processes or has rounds that scale: it reaches node:child_process, playwright-core or test/rig/soak.ts. Of the others, a
+// server test starts a whole server in its own process: it reaches server/listen.ts. The rest are unit tests.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Import, importsOf, ROOT, sourcesOf } from './sources.ts';
 
 const STARTS_PROCESSES = new Set(['node:child_process', 'playwright-core']);
 const SCALES = 'test/rig/soak.ts';
+const STARTS_SERVER = 'server/listen.ts';
 
 export interface TestKinds {
   readonly unit: readonly string[];
+  readonly server: readonly string[];
   readonly e2e: readonly string[];
 }
 
@@ -19,7 +21,9 @@ export function sortTests(): TestKinds {
   const e2e = tests.filter(
     (file) => !reach.specifiersOf(file).isDisjointFrom(STARTS_PROCESSES) || reach.filesOf(file).has(SCALES),
   );
-  return { unit: tests.filter((file) => !e2e.includes(file)), e2e };
+  const others = tests.filter((file) => !e2e.includes(file));
+  const server = others.filter((file) => reach.filesOf(file).has(STARTS_SERVER));
+  return { unit: others.filter((file) => !server.includes(file)), server, e2e };
 }
 
 export function testFiles(): string[] {

@@ -91,17 +91,18 @@ async function commandsByWing(): Promise<Readonly<Record<string, string>>> {
 }
 
 /** In `npm test` the tests that read pages and sources: all others can only fail if the types do. */
-test('without all wings the unit tests of the trunk pass', async () => {
+test('without all wings the unit and server tests of the trunk pass', async () => {
   await listWings();
-  const unit = sortTests().unit.filter((file) => !file.startsWith('wings/'));
-  const chosen = soak(unit.length, 1) > 1 ? unit : unit.filter((file) => file.startsWith('test/project/'));
+  const { unit, server } = sortTests();
+  const trunk = [...unit, ...server].filter((file) => !file.startsWith('wings/'));
+  const chosen = soak(trunk.length, 1) > 1 ? trunk : trunk.filter((file) => file.startsWith('test/project/'));
   expect(chosen).not.toEqual([]);
   const { code, stdout } = await node(...vitest(chosen));
   expect({ code, stdout }).toMatchObject({ code: 0 });
 });
 
 function vitest(files: readonly string[]): string[] {
-  return ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', ...files];
+  return ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--project', 'server', ...files];
 }
 
 test.each(WINGS)('without wings/%s alone the types hold', async (missing) => {

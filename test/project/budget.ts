@@ -1,0 +1,50 @@
+// The budget of hand-written product lines, by room and wing, in hundreds of lines. budget.test.ts holds that a room has
+// no more, and that the number is lowered when the room shrinks.
+//
+// To raise a budget, append the hundreds that come, and why, to the row of the room. First look for what the new lines
+// make needless.
+
+/** Hundreds of lines that came later, and why. */
+export type Raise = readonly [hundreds: number, why: string];
+
+export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...raises: Raise[]]>> = {
+  core: [35],
+  system: [2],
+  store: [116],
+  hermeticity: [94],
+  client: [315],
+  server: [147],
+  bin: [5],
+  'wings/backup': [5],
+  'wings/bazel-worker': [7],
+  'wings/dashboard': [102],
+  'wings/doctor': [7],
+  'wings/fleet': [99],
+  'wings/gocache': [8],
+  'wings/incident': [7],
+  'wings/oidc': [16],
+  'wings/reproduce': [31],
+  'wings/snapshots': [15],
+  'wings/verify-release': [2],
+};
+
+/**
+ * The folders of client/ and server/ with more files at one level than others may have. A number only falls, and a folder
+ * that no longer exceeds leaves the list.
+ */
+export const CROWDED: Readonly<Record<string, number>> = {
+  'client/action': 13,
+  'client/audit': 17,
+  'client/commands': 17,
+  'client/config': 14,
+  'client/files': 13,
+  'client/graph': 24,
+  'client/outputs': 18,
+  'client/path-sets': 25,
+  'client/remote': 18,
+  'client/run': 25,
+  'server/access': 14,
+  'server/http': 15,
+  'server/protocols/reapi': 25,
+  'server/protocols/shared': 16,
+};

@@ -12,6 +12,7 @@ import { wing as doctor } from '../wings/doctor/index.ts';
 import { wing as fleet } from '../wings/fleet/index.ts';
 import { wing as gocache } from '../wings/gocache/index.ts';
 import { wing as incident } from '../wings/incident/index.ts';
+import { wing as manual } from '../wings/manual/index.ts';
 import { wing as oidc } from '../wings/oidc/index.ts';
 import { wing as reproduce, stepHook as reproduceHook } from '../wings/reproduce/index.ts';
 import { wing as snapshots, stepHook as snapshotsHook } from '../wings/snapshots/index.ts';
@@ -28,6 +29,7 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
   fleet,
   gocache,
   incident,
+  manual,
   oidc,
   reproduce,
   snapshots,

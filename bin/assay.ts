@@ -91,7 +91,8 @@ export async function main(args: readonly string[]): Promise<number> {
   const [name] = args;
   let [failureCode, rest] = [NO_COMMAND, args];
   try {
-    if (name === undefined || name === '--help' || name === '-h' || name === 'help')
+    const isHelpAlone = name === 'help' && args.length === 1;
+    if (name === undefined || name === '--help' || name === '-h' || isHelpAlone)
       return print(overview(await allCommands(), new SyncStream(1).columns));
     if (name === '--version' || name === '-V' || name === 'version') return print(`assay ${VERSION}\n`);
     const called = commandIn(TRUNK, args) ?? (await laterCommand(args));
@@ -131,7 +132,7 @@ interface Called {
 /** A command that the trunk lacks; or the help of all commands that begin with this word. */
 async function laterCommand(args: readonly string[]): Promise<Called | string> {
   const commands = await allCommands();
-  const called = commandIn(commands, args);
+  const called = helpOf(commands, args) ?? commandIn(commands, args);
   if (called) return called;
   const { WING_OF } = await import('./wings.ts');
   for (const [name] of namesIn(args))
@@ -146,6 +147,12 @@ async function laterCommand(args: readonly string[]): Promise<Called | string> {
   const firsts = Object.keys(commands).map((name) => name.replace(/ .*/, ''));
   const hint = suggestion(first, firsts, '');
   throw new AssayError('ASSAY_USAGE', `there is no command ${JSON.stringify(first)}${hint}`);
+}
+
+/** `assay help run` is `assay run --help`. Other topics are pages. */
+function helpOf(commands: CommandTable, [first, ...words]: readonly string[]): Called | undefined {
+  const asked = first === 'help' ? commandIn(commands, words) : undefined;
+  return asked && { entry: asked.entry, rest: ['--help'] };
 }
 
 /** The words come from the command line, so they may also be the name of a method of every object. */
@@ -227,7 +234,10 @@ function overview(commands: CommandTable, width: number): string {
     '',
     formatColumns(rows, width),
     '',
-    wrapText('assay COMMAND --help describes a command; assay --version prints the version.', width),
+    wrapText(
+      'assay COMMAND --help describes a command; assay help --help lists the pages that assay help prints; assay --version prints the version.',
+      width,
+    ),
     '',
   ].join('\n');
 }

@@ -48,6 +48,7 @@ export const WING_OF: Readonly<Record<string, string>> = {
   doctor: 'doctor',
   forget: 'incident',
   gocacheprog: 'gocache',
+  help: 'manual',
   login: 'oidc',
   reproduce: 'reproduce',
   restore: 'snapshots',

@@ -28,6 +28,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { rolldown } from 'rolldown';
 import { INDEX } from '../client/limits.ts';
 import { buildLibrary } from './build-library.ts';
+import { embeddedPages } from './embedded-pages.ts';
 import { BUN, compileExecutable } from './executable.ts';
 import { LATE_ENTRY, lateFiles, lateModules } from './late.ts';
 import { leanLmdb, writeAddon } from './lean-lmdb.ts';
@@ -74,7 +75,7 @@ async function bundle(): Promise<readonly string[]> {
     platform: 'node',
     // A bundler does not see the imports of its main file.
     resolve: { alias: { 'jsonc-parser': join(PACKAGES, 'jsonc-parser/lib/esm/main.js') } },
-    plugins: [leanLmdb('cjs'), lateModules, lateFiles],
+    plugins: [leanLmdb('cjs'), embeddedPages, lateModules, lateFiles],
     onLog(level, { code, message }) {
       const isExpected = code === 'INEFFECTIVE_DYNAMIC_IMPORT'; // a module of the store that the server imports at once
       if (level === 'warn' && !isExpected) throw new Error(`rolldown: ${message}`);

@@ -22,7 +22,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   'wings/fleet': [99],
   'wings/gocache': [8],
   'wings/incident': [7],
-  'wings/manual': [6],
+  'wings/manual': [6, [1, '`assay help`: pages on the command line']],
   'wings/oidc': [16],
   'wings/reproduce': [31],
   'wings/snapshots': [15],

@@ -67,7 +67,7 @@ test('without all wings the types hold', async () => {
 test('a command or a setting of a missing wing: this build says that it lacks it', async () => {
   await listWings();
   for (const name of Object.keys(await commandsByWing())) {
-    const { code, stderr } = await node('bin/assay.ts', ...name.split(' '));
+    const { code, stderr } = await node('bin/assay.ts', ...name.split(' '), 'anything');
     expect({ code, stderr }).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('ASSAY_NOT_IN_BUILD'),

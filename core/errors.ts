@@ -39,7 +39,7 @@ const catalogue = {
   },
   ASSAY_BAD_KEY: {
     summary: 'The URL is not valid in this protocol.',
-    hint: 'Compare the tool’s setting with docs/PROTOCOLS.md. The text after the code shows the valid form.',
+    hint: 'Compare the tool’s setting with `assay help protocols`. The text after the code shows the valid form.',
     status: 400,
   },
   ASSAY_BAD_MESSAGE: {
@@ -333,7 +333,7 @@ const catalogue = {
   },
   ASSAY_FLEET_NOT_OWNER: {
     summary: 'Another database owns the objects of this prefix, so this one deletes none of them.',
-    hint: 'See Ownership in wings/fleet/GUIDE.md. If this database shall own the objects, run `assay db adopt`.',
+    hint: 'See Ownership in `assay help fleet`. If this database shall own the objects, run `assay db adopt`.',
     status: 503,
   },
   ASSAY_BUCKET_AWAY: {
@@ -359,7 +359,7 @@ const catalogue = {
   ASSAY_SERVER_CONFIG: {
     summary:
       'The configuration file of the server cannot be read or is not valid, or a setting is given twice.',
-    hint: 'Correct the named lines. The schema (docs/SERVER.md) tells editors what is valid.',
+    hint: 'Correct the named lines. The schema (`assay help server`) tells editors what is valid.',
     status: 500,
   },
   ASSAY_TOKENS_FILE: {
@@ -481,7 +481,7 @@ const catalogue = {
   },
   ASSAY_CONFIG: {
     summary: 'An assay.json, or a file that lists the packages of a workspace, is not valid.',
-    hint: 'Correct the named line. The schema (`"$schema"`, docs/STEPS.md) tells editors what is valid.',
+    hint: 'Correct the named line. The schema (`"$schema"`, see `assay help steps`) tells editors what is valid.',
     status: 400,
   },
   ASSAY_STEP_UNKNOWN: {

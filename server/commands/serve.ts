@@ -40,7 +40,7 @@ export const serveCommand = (wings: Wings): CommandModule => ({
     text: [
       'Shares a store on one port. `assay run --remote` and Bazel’s --remote_cache use it over HTTP or gRPC.',
       'ccache, sccache, Gradle, Turborepo, Nx, Rush and GitHub Actions each have a base path for their own protocol.',
-      'GET / lists the base paths; docs/PROTOCOLS.md has a configuration snippet for each tool.',
+      'GET / lists the base paths; `assay help protocols` has a configuration snippet for each tool.',
       `On SIGTERM or SIGINT it accepts no new requests, waits up to ${SERVER.drainMs / 1000} s for requests in flight, and cuts the rest.`,
       `In a fleet, /readyz is red for ${SERVER.noticeMs / 1000} s before that, while it goes on working.`,
       'A second signal ends it at once. Allow 25 s before you kill it (docker stop --time 25; systemd waits for 90 s by default).',
@@ -53,7 +53,7 @@ export const serveCommand = (wings: Wings): CommandModule => ({
       ASSAY_INDEX: 'the same as --index',
       ASSAY_BLOBS: 'the same as --blobs',
       AWS_ACCESS_KEY_ID:
-        'the access key of the bucket; wings/fleet/GUIDE.md has the other sources of credentials: a web identity, a file, a container, an instance',
+        'the access key of the bucket; `assay help fleet` has the other sources of credentials: a web identity, a file, a container, an instance',
       AWS_SECRET_ACCESS_KEY: 'its secret key',
       AWS_SESSION_TOKEN: 'the session token of temporary keys',
       AWS_ENDPOINT_URL: 'the address of the object store, if it is not AWS',

@@ -15,7 +15,7 @@ export const SERVE_FLAGS = {
   index: {
     type: 'string',
     value: 'URL',
-    text: 'instead of --store: the PostgreSQL that all servers of a fleet share,\npostgres://USER:PASSWORD@HOST:PORT/DB (wings/fleet/GUIDE.md); better in ASSAY_INDEX',
+    text: 'instead of --store: the PostgreSQL that all servers of a fleet share,\npostgres://USER:PASSWORD@HOST:PORT/DB (`assay help fleet`); better in ASSAY_INDEX',
   },
   blobs: {
     type: 'string',
@@ -35,7 +35,7 @@ export const SERVE_FLAGS = {
   config: {
     type: 'string',
     value: 'FILE',
-    text: 'read the settings from this file, JSON with comments (docs/SERVER.md); SIGHUP reads it again.\nA setting may be in the file or on the command line, not both',
+    text: 'read the settings from this file, JSON with comments (`assay help server`); SIGHUP reads it again.\nA setting may be in the file or on the command line, not both',
   },
   tokens: {
     type: 'string',

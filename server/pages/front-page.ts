@@ -41,7 +41,7 @@ function frontPage(host = ''): string {
   return [
     `Assay ${VERSION}, a build cache.`,
     '',
-    'The setting for each tool (TEAM is any name: each has its own keys; more in docs/PROTOCOLS.md):',
+    'The setting for each tool (TEAM is any name: each has its own keys; more by `assay help protocols`):',
     '',
     ...lines,
     '',

@@ -119,7 +119,7 @@ function readiness({ status, text }: Answer): Finding {
     : ill(
         'ready',
         `/readyz answers ${status}: ${inOneLine(text).slice(0, DOCTOR.shownText)}`,
-        'See Health in docs/SERVER.md. Do not restart the server for it: its reads go on.',
+        'See Health in `assay help server`. Do not restart the server for it: its reads go on.',
       );
 }
 
@@ -135,7 +135,7 @@ async function grpc(url: URL, token: string | undefined): Promise<Finding> {
     return notice(
       'grpc',
       `${address.protocol}//${address.host}: ${messageOf(error)}`,
-      'If clients use gRPC, let the proxy pass HTTP/2 on (docs/OPERATE.md).',
+      'If clients use gRPC, let the proxy pass HTTP/2 on (`assay help operate`).',
     );
   } finally {
     await remote.close();
@@ -155,7 +155,7 @@ function access({ hostname }: URL, { status }: Answer): Finding {
     : notice(
         'access',
         detail,
-        'Start it with --tokens, unless everybody who reaches it may read (docs/TRUST.md).',
+        'Start it with --tokens, unless everybody who reaches it may read (`assay help trust`).',
       );
 }
 

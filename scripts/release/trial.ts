@@ -25,7 +25,11 @@ export async function tryParts(parts: Parts): Promise<void> {
     copyFileSync(join(parts.programs, 'assay'), executable);
     tryClient([...runner, executable], folder, isOwn(parts.kind) ? 1 : EMULATED_ATTEMPTS);
     copyBundle(join(folder, 'node'), parts.addon);
-    await tryServer([...runner, join(parts.node, 'bin/node'), join(folder, 'node/main.cjs')], folder);
+    await tryServer(
+      [...runner, join(parts.node, 'bin/node'), join(folder, 'node/main.cjs')],
+      folder,
+      parts.kind,
+    );
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -60,34 +64,49 @@ function tryClient(assay: readonly string[], folder: string, attempts: number): 
   expect('--version', run('--version'), `assay ${PROJECT.version}\n(0)`);
   const step = ['run', '--hermetic=off', '--store', join(folder, 'store'), '--output', 'made', '--'];
   expect('the first run', run(...step, 'touch', 'made'), 'assay: miss');
-  rmSync(join(workspace, 'made'));
-  expect('the second run', run(...step, 'touch', 'made'), '1 output restored');
+  const made = join(workspace, 'made');
+  rmSync(made);
+  // An attempt that crashed may have restored the output already.
+  expect('the second run', run(...step, 'touch', 'made'), 'assay: hit (local');
+  if (!existsSync(made)) throw new Error('the second run restored nothing');
 }
 
-async function tryServer([file = '', ...command]: readonly string[], folder: string): Promise<void> {
+/** qemu-user 7.2 crashes when Node ends, after the server has said that it stopped. */
+async function tryServer(
+  [file = '', ...command]: readonly string[],
+  folder: string,
+  kind: Kind,
+): Promise<void> {
   const args = [...command, 'serve', '--port', '0', '--store', join(folder, 'served')];
-  const server = spawn(file, args, { env: environment(folder), stdio: ['ignore', 'pipe', 'ignore'] });
+  const server = spawn(file, args, { env: environment(folder), stdio: ['ignore', 'pipe', 'pipe'] });
   const deadline = setTimeout(() => server.kill('SIGKILL'), RUN_MS);
+  const ended = once(server, 'close');
+  const said: string[] = [];
   try {
-    const blob = `${await addressOf(server)}/cas/${createHash('sha256').update('tried').digest('hex')}`;
+    const blob = `${await addressOf(server, said)}/cas/${createHash('sha256').update('tried').digest('hex')}`;
     await fetch(blob, { method: 'PUT', body: 'tried' });
     expect('the server', await (await fetch(blob)).text(), 'tried');
-  } finally {
     server.kill();
+    await ended;
+  } finally {
+    server.kill('SIGKILL');
     clearTimeout(deadline);
   }
-  await once(server, 'exit');
-  expect('the end of the server', `${server.exitCode}`, '0');
+  expect('the end of the server', said.join(''), '"msg":"stopped"');
+  if (isOwn(kind)) expect('the end of the server', `${server.exitCode}`, '0');
 }
 
-async function addressOf(server: ChildProcess): Promise<string> {
-  let said = '';
-  for await (const bytes of server.stdout ?? []) {
-    said += bytes;
-    const [address] = /http:\/\/[0-9.:]+/.exec(said) ?? [];
-    if (address !== undefined) return address;
-  }
-  throw new Error(`the server did not start: ${said}`);
+/** `said` gets all that the server prints: it would fail to write to a closed pipe. */
+function addressOf(server: ChildProcess, said: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const hear = (text: string) => {
+      said.push(text);
+      const [address] = /http:\/\/[0-9.:]+/.exec(said.join('')) ?? [];
+      if (address !== undefined) resolve(address);
+    };
+    for (const stream of [server.stdout, server.stderr]) stream?.setEncoding('utf8').on('data', hear);
+    server.on('close', () => reject(new Error(`the server did not start: ${said.join('')}`)));
+  });
 }
 
 function expect(what: string, said: string, wanted: string): void {

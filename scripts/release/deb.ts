@@ -26,7 +26,7 @@ import { DIST, PACKAGING, PROJECT, ROOT } from './places.ts';
 /** lmdb's addon is the one that needs the newest glibc and libstdc++. */
 const LIBRARIES = 'libc6 (>= 2.34), libstdc++6 (>= 11)';
 
-interface DebianPackage {
+export interface DebianPackage {
   readonly name: string;
   readonly depends: string;
   readonly suggests: string;
@@ -76,17 +76,15 @@ const SERVER: DebianPackage = {
   },
 };
 
+export const DEBIAN_PACKAGES: readonly DebianPackage[] = [CLIENT, SERVER];
+
 /** `made`: the time of the commit. */
 export function buildDebs(parts: Parts, folder: string, made: Date): void {
-  for (const one of [CLIENT, SERVER]) {
+  for (const one of DEBIAN_PACKAGES) {
     progress(`Debian package ${one.name} for ${parts.kind.debian}`);
     const root = mkdtempSync(join(DIST, 'deb-'));
     try {
-      mkdirSync(join(root, 'DEBIAN'));
-      one.fill(root, parts);
-      document(root, one, parts, made);
-      describe(root, one, parts);
-      readable(root);
+      stageDeb(root, one, parts, made);
       const file = join(folder, `${one.name}_${PROJECT.version}_${parts.kind.debian}.deb`);
       // The fastest xz: a tenth more bytes than the default, in a quarter of the time.
       const env = { ...process.env, SOURCE_DATE_EPOCH: `${made.getTime() / 1000}` };
@@ -98,6 +96,15 @@ export function buildDebs(parts: Parts, folder: string, made: Date): void {
       rmSync(root, { recursive: true });
     }
   }
+}
+
+/** Everything that dpkg-deb packs. */
+export function stageDeb(root: string, one: DebianPackage, parts: Parts, made: Date): void {
+  mkdirSync(join(root, 'DEBIAN'));
+  one.fill(root, parts);
+  document(root, one, parts, made);
+  describe(root, one, parts);
+  readable(root);
 }
 
 function place(source: string, target: string): void {

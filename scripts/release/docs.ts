@@ -21,7 +21,7 @@ function installedPages(): Set<string> {
   const guides = readdirSync(join(ROOT, 'wings'))
     .map((name) => `wings/${name}/GUIDE.md`)
     .filter((path) => existsSync(join(ROOT, path)));
-  return new Set(['README.md', 'CHANGELOG.md', 'LICENSE', ...docs, ...guides].sort());
+  return new Set(['README.md', 'CHANGELOG.md', 'LICENSE', 'SECURITY.md', ...docs, ...guides].sort());
 }
 
 /** `[text](path)` and `![text](path)`; an address elsewhere stays. */

@@ -47,7 +47,7 @@ export function buildImage(parts: Parts, folder: string, made: Date): void {
   const scratch = mkdtempSync(join(DIST, 'oci-'));
   try {
     const root = join(scratch, 'root');
-    fill(root, parts);
+    stageImage(root, parts);
     const layer = packed(root, made);
     const layout = join(scratch, 'layout');
     writeLayout(layout, kind, layer, made);
@@ -58,7 +58,8 @@ export function buildImage(parts: Parts, folder: string, made: Date): void {
   }
 }
 
-function fill(root: string, parts: Parts): void {
+/** The files of the image. */
+export function stageImage(root: string, parts: Parts): void {
   const { kind } = parts;
   const libraries = join(root, 'usr/lib');
   for (const path of ['usr/bin', 'usr/lib', 'etc', 'tmp', 'var/lib/assay', 'usr/share/doc'])

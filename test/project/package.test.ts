@@ -57,7 +57,7 @@ test('it brings no other package and none of the tests', () => {
     'assay',
     'assay-server',
   ]);
-  const pages = ['CHANGELOG.md', 'LICENSE', 'NOTICES', 'README.md', 'docs', 'wings'];
+  const pages = ['CHANGELOG.md', 'LICENSE', 'NOTICES', 'README.md', 'SECURITY.md', 'docs', 'wings'];
   const both = [...pages, 'dist', 'package.json', 'schema'].sort();
   expect(readdirSync(within('node_modules/assay')).sort()).toEqual([...both, 'man'].sort());
   expect(readdirSync(within('node_modules/assay-server')).sort()).toEqual(both);

@@ -218,12 +218,15 @@ async function settle(
   const deletions = other.deletions;
   await evictAll(other);
   for (const { database } of [one, two]) await database.query(AGE, [condemnedTicks]);
+  /* A round also condemns what dead nodes left. That is due later. */
+  const due = new Set(await owner.names(CONDEMNED));
   for (let round = 0; round < 2; round++) for (const { nodes } of [one, two]) await elect(nodes);
   expect(other.deletions === deletions, 'a database deleted that is not the owner');
   expect(await inBucket(ownContent), 'an object of the owner was deleted');
   const only = otherContent.filter((name) => !ownersRows.has(name));
   expect(await inBucket(only), 'the owner deleted what only the other database wrote');
-  expect((await owner.names(CONDEMNED)).length === 0, 'the owner did not delete what is condemned');
+  const overdue = (await owner.names(CONDEMNED)).filter((name) => due.has(name));
+  expect(overdue.length === 0, `the owner did not delete ${overdue.length} of ${due.size} condemned objects`);
   const present = new Set(await owner.names("SELECT encode(hash, 'hex') AS name FROM assay.presence"));
   for (const blob of blobs) {
     if (!present.has(digestOf(bytesOf(blob)).hash)) continue;

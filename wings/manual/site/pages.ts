@@ -20,7 +20,7 @@ export interface Group {
 }
 
 const GROUPS: readonly (readonly [string, readonly string[]])[] = [
-  ['Start', ['README.md', 'docs/INSTALL.md']],
+  ['Start', ['README.md', 'docs/INSTALL.md', 'docs/start/README.md', 'docs/start/[a-z]*.md']],
   [
     'Wrap steps',
     [

@@ -2,12 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DEFAULT_FORM, FORMS } from '../../../test/rig/assay.ts';
+import { FORMS } from '../../../test/rig/assay.ts';
 import { commandPages } from '../site/commands.ts';
 import { groupsOf } from '../site/pages.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const [PROGRAM, ...ARGS] = FORMS[DEFAULT_FORM];
 
 /** Pages about versions that are gone, and decisions, which stay as they were written. */
 const OF_THEIR_TIME = /^(?:CHANGELOG|decisions\/)/;
@@ -39,7 +38,7 @@ test('a command or a flag that is none is found', () => {
 });
 
 function help(...args: readonly string[]): string {
-  return execFileSync(PROGRAM, [...ARGS, ...args, '--help'], { encoding: 'utf8', env: {} });
+  return execFileSync(FORMS.executable[0], [...args, '--help'], { encoding: 'utf8', env: {} });
 }
 
 /** Calls of `assay` in code: between backticks, or in an indented or fenced block. */

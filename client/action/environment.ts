@@ -14,7 +14,7 @@
 import { delimiter, isAbsolute } from 'node:path';
 import type { Property } from '../../core/action.ts';
 import { AssayError } from '../../core/errors.ts';
-import { type AbsPath, absPath } from '../../hermeticity/system/absolute-path.ts';
+import { type AbsPath, absPath } from '../../system/paths/absolute-path.ts';
 import { expandPatterns, isNeverPassed } from './declared-variables.ts';
 import type { DeclaredVariable } from './request.ts';
 

@@ -3,10 +3,10 @@
 import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
 import type { Reproduction } from '../../hermeticity/reproduction.ts';
-import { type AbsPath, absPath, displayPath, isBelow } from '../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { Finding } from '../../hermeticity/verdict/finding.ts';
 import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
+import { type AbsPath, absPath, displayPath, isBelow } from '../../system/paths/absolute-path.ts';
 import type { RunRequest } from '../action/request.ts';
 import { clearState } from '../outputs/clear-state.ts';
 import { cleanUpKilledRuns } from '../outputs/run-records.ts';

@@ -1,6 +1,7 @@
 // The files of a trace, each once, with every kind of access to it.
-import { type AbsPath, absPath, displayPath, relativeIn } from '../../hermeticity/system/absolute-path.ts';
+
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
+import { type AbsPath, absPath, displayPath, relativeIn } from '../../system/paths/absolute-path.ts';
 
 export interface TouchedFile {
   /** As an audit shows paths. */

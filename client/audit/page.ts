@@ -2,9 +2,9 @@
 // other address. Folding and navigation are the browser's own, so they work by keyboard.
 
 import { Html, html, NOTHING } from '../../core/html/html.ts';
-import { readable } from '../../hermeticity/system/absolute-path.ts';
 import type { TracedProcess } from '../../hermeticity/trace/access.ts';
 import { commandText, type Finding, fixText } from '../../hermeticity/verdict/finding.ts';
+import { readable } from '../../system/paths/absolute-path.ts';
 import { RANKS, type Rank } from '../trace/finding-rank.ts';
 import type { Audit } from './audit.ts';
 import { type TouchedFile, touchedFiles } from './files.ts';

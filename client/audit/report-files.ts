@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { usage } from '../../core/cli/command.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { replaceFile } from '../../system/replace-file.ts';
+import { replaceFile } from '../../system/files/replace-file.ts';
 
 /** Fails before a long run, not after it. */
 export function checkReportFile(flag: string, file: string | undefined): void {

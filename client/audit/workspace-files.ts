@@ -2,7 +2,7 @@
 // .gitignore hides, and neither .git nor .assay. Folders are listed when they are asked for.
 import { readlinkSync, type Stats } from 'node:fs';
 import { childOf, isWithin, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
-import { absPath, inside } from '../../hermeticity/system/absolute-path.ts';
+import { absPath, inside } from '../../system/paths/absolute-path.ts';
 import type { RunRequest } from '../action/request.ts';
 import { isPrivateFolder } from '../action/reserved.ts';
 import { targetInWorkspace } from '../files/links.ts';

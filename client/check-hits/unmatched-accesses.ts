@@ -1,6 +1,7 @@
 // The accesses of a run that a stored result neither declares nor has a fact for, in words.
 // They are hints for a person who looks for the cause of a stale hit. Nothing is decided by them.
 import { LOADER_CACHE, MACHINE, type ObservedPath, type PathSet } from '../../core/path-set.ts';
+import type { Access, PathAccess } from '../../hermeticity/trace/access.ts';
 import {
   type AbsPath,
   absPath,
@@ -9,8 +10,7 @@ import {
   inside,
   isAtOrBelow,
   parentFolder,
-} from '../../hermeticity/system/absolute-path.ts';
-import type { Access, PathAccess } from '../../hermeticity/trace/access.ts';
+} from '../../system/paths/absolute-path.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
 import { realPathOf } from '../files/real-path.ts';
 import { ASSAY_FOLDER } from '../path-sets/listings.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { applyEdits, findNodeAtLocation, modify, parseTree } from 'jsonc-parser';
 import { AssayError } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
-import { replaceFile } from '../../system/replace-file.ts';
+import { replaceFile } from '../../system/files/replace-file.ts';
 import { CONFIG_FILE } from '../action/workspace-roots.ts';
 import type { Step } from './step.ts';
 

@@ -8,7 +8,7 @@
 //          names: utf-8, joined by NUL  extra: the rest  checksum:u32 of all before
 import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
-import { replaceFile } from '../../system/replace-file.ts';
+import { replaceFile } from '../../system/files/replace-file.ts';
 import { makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
 import { readPrivate } from '../local-store/private-file.ts';
 import { checksum } from './checksum.ts';

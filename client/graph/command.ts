@@ -2,7 +2,7 @@
 import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
-import { exitCodeOfSignal } from '../../hermeticity/system/exit-status.ts';
+import { exitCodeOfSignal } from '../../hermeticity/trace/exit-status.ts';
 import type { HitSample } from '../check-hits/hit-sample.ts';
 import type { Step } from '../config/step.ts';
 import { currentFolder } from '../files/current-folder.ts';

@@ -2,7 +2,7 @@
 // Only `assay stats` and `assay report` read it; deleting it changes nothing else.
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { replaceFile } from '../../system/replace-file.ts';
+import { replaceFile } from '../../system/files/replace-file.ts';
 import type { GraphSummary, StepOutcome } from '../graph/view/events.ts';
 import type { SummaryRow } from '../graph/view/markdown.ts';
 import { GRAPH } from '../limits.ts';

@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { digestOf, type Hash, isHash } from '../../core/digest.ts';
-import { replaceFile } from '../../system/replace-file.ts';
+import { replaceFile } from '../../system/files/replace-file.ts';
 import type { RunRequest } from '../action/request.ts';
 import { RUN } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';

@@ -10,7 +10,7 @@ import {
   absPathFromBytes,
   isBelow,
   toBytes,
-} from '../../hermeticity/system/absolute-path.ts';
+} from '../../system/paths/absolute-path.ts';
 import { RUN } from '../limits.ts';
 
 /** Undefined if git cannot tell. */

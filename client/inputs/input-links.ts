@@ -13,7 +13,7 @@ import {
   relativeIn,
   targetOfLink,
   toBytes,
-} from '../../hermeticity/system/absolute-path.ts';
+} from '../../system/paths/absolute-path.ts';
 
 export interface InputLinks {
   /** Every link on the way from the path of an input to its file. */

@@ -20,7 +20,7 @@ import {
 } from 'node:fs';
 import { parseRelPath } from '../../core/path.ts';
 import type { CompiledLens } from '../../hermeticity/lenses/file-lenses.ts';
-import { type AbsPath, inside, parentFolder, toBytes } from '../../hermeticity/system/absolute-path.ts';
+import { type AbsPath, inside, parentFolder, toBytes } from '../../system/paths/absolute-path.ts';
 
 export const COMPILED_STATE = 'compiled';
 const HEADER_BYTES = 16;

@@ -19,7 +19,7 @@ import {
   parentFolder,
   relativeIn,
   toBytes,
-} from '../../hermeticity/system/absolute-path.ts';
+} from '../../system/paths/absolute-path.ts';
 import { LENSES } from '../limits.ts';
 
 type Part = (line: string, number: number) => boolean;

@@ -7,7 +7,7 @@
 // a user who finds `client/` owned by another uses `client-UID`.
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../../hermeticity/system/make-folder.ts';
+import { makeFolder } from '../../system/files/make-folder.ts';
 
 const PRIVATE = 0o700;
 const OTHERS_MAY_WRITE = 0o022;

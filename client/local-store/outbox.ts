@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { type Digest, digestOf, type Hash, isHash } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import type { Store } from '../../store/store.ts';
-import { replaceFile } from '../../system/replace-file.ts';
+import { replaceFile } from '../../system/files/replace-file.ts';
 import { REMOTE } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from './client-folder.ts';
 import { clientSender } from './outbox-sender.ts';

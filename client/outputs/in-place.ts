@@ -13,7 +13,7 @@ import {
   isPlain,
   parentFolder,
   relativeIn,
-} from '../../hermeticity/system/absolute-path.ts';
+} from '../../system/paths/absolute-path.ts';
 import { allSettled, isSettled } from '../files/settled.ts';
 import { lstatIn } from '../files/stat-recorder.ts';
 import { isAbsent, rowOf, type StatRow } from '../files/stat-table.ts';

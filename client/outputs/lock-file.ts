@@ -37,7 +37,7 @@ import {
   ownIdentity,
   type ProcessIdentity,
   parseIdentity,
-} from '../../system/process-identity.ts';
+} from '../../system/process/process-identity.ts';
 import { RUN } from '../limits.ts';
 import { makeAssayFolder, removeIfEmpty, sharedStagingFolder } from './staging.ts';
 

@@ -7,9 +7,9 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isWithin, parentOf, type RelPath } from '../../core/path.ts';
-import { type AbsPath, absPath, relativeIn } from '../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import { isInToolCache, isPackageFolder } from '../../hermeticity/verdict/tool-caches.ts';
+import { type AbsPath, absPath, relativeIn } from '../../system/paths/absolute-path.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 
 /** `isInUse`: whether another action works in the folder around it. */

@@ -21,7 +21,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../../core/errors.ts';
 import { isWithin, type RelPath } from '../../core/path.ts';
-import { isAncestor, type ProcessIdentity } from '../../system/process-identity.ts';
+import { isAncestor, type ProcessIdentity } from '../../system/process/process-identity.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { RUN } from '../limits.ts';
 import type { Report } from '../terminal/events.ts';

@@ -34,7 +34,7 @@ import {
   ownIdentity,
   type ProcessIdentity,
   parseIdentity,
-} from '../../system/process-identity.ts';
+} from '../../system/process/process-identity.ts';
 import { RUN } from '../limits.ts';
 import { putBack } from './put-back.ts';
 

@@ -10,8 +10,8 @@ import { cpSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSyn
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
 import { isWithin, nameOf, parentOf, type RelPath, toSystemPath } from '../../core/path.ts';
-import { makeFolder } from '../../hermeticity/system/make-folder.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
+import { makeFolder } from '../../system/files/make-folder.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../system/files/temporary-folder.ts';
 import type { OwnedCache } from '../action/owned-caches.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { isTracked } from '../inputs/git-tracked.ts';

@@ -21,8 +21,8 @@ import {
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
-import { makeFolder } from '../../hermeticity/system/make-folder.ts';
-import { identityText, ownIdentity } from '../../system/process-identity.ts';
+import { makeFolder } from '../../system/files/make-folder.ts';
+import { identityText, ownIdentity } from '../../system/process/process-identity.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';
 import {
   type CacheAside,

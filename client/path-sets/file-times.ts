@@ -13,8 +13,8 @@
 // A generated text file that is not ignored is mistaken for a source.
 import { lstatSync } from 'node:fs';
 import { childOf, parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
-import { absPath, readable, relativeIn } from '../../hermeticity/system/absolute-path.ts';
 import type { TimedRead } from '../../hermeticity/verdict/file-times.ts';
+import { absPath, readable, relativeIn } from '../../system/paths/absolute-path.ts';
 import type { RunRequest } from '../action/request.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
 import { isInRepository, isTracked } from '../inputs/git-tracked.ts';

@@ -9,15 +9,15 @@
 import { AssayError } from '../../core/errors.ts';
 import { parseRelPath } from '../../core/path.ts';
 import { LOADER_CACHE, MACHINE, type ObservedPath, type PathSet, type StateOf } from '../../core/path-set.ts';
+import { isComparedKernelFile } from '../../hermeticity/verdict/kernel-files.ts';
+import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
 import {
   type AbsPath,
   absPath,
   FILESYSTEM_ROOT,
   inside,
   readable,
-} from '../../hermeticity/system/absolute-path.ts';
-import { isComparedKernelFile } from '../../hermeticity/verdict/kernel-files.ts';
-import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
+} from '../../system/paths/absolute-path.ts';
 import { OBSERVED } from '../limits.ts';
 import { folderOfPattern, isPattern, rootOfPattern } from './name-patterns.ts';
 import { isAbove, isInstalled, isKernelPath, WORKSPACE } from './roots.ts';

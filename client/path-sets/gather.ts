@@ -18,6 +18,12 @@ import {
 } from '../../core/path-set.ts';
 import { type FileLens, isFileLens } from '../../hermeticity/lenses/file-lenses.ts';
 import { lensNamed } from '../../hermeticity/lenses/lenses.ts';
+import type { FileStamp } from '../../hermeticity/trace/access.ts';
+import { namesNow } from '../../hermeticity/trace/folder-names.ts';
+import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
+import type { ReadSetEntry, Shown } from '../../hermeticity/verdict/read-set.ts';
+import { isInToolCache } from '../../hermeticity/verdict/tool-caches.ts';
+import type { Verdict } from '../../hermeticity/verdict/verdict.ts';
 import {
   type AbsPath,
   absPath,
@@ -29,13 +35,7 @@ import {
   readable,
   relativeIn,
   toBytes,
-} from '../../hermeticity/system/absolute-path.ts';
-import type { FileStamp } from '../../hermeticity/trace/access.ts';
-import { namesNow } from '../../hermeticity/trace/folder-names.ts';
-import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
-import type { ReadSetEntry, Shown } from '../../hermeticity/verdict/read-set.ts';
-import { isInToolCache } from '../../hermeticity/verdict/tool-caches.ts';
-import type { Verdict } from '../../hermeticity/verdict/verdict.ts';
+} from '../../system/paths/absolute-path.ts';
 import type { ScratchFolders } from '../action/environment.ts';
 import { keeperOf } from '../action/owned-caches.ts';
 import { programPlaces } from '../action/program-folders.ts';

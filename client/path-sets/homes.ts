@@ -15,10 +15,10 @@ import {
   isAtOrBelow,
   readable,
   relativeIn,
-} from '../../hermeticity/system/absolute-path.ts';
-import { HOME_SOFTWARE } from '../../hermeticity/system/home-software.ts';
-import { INSTALLED_SOFTWARE } from '../../hermeticity/system/installed-software.ts';
-import { userOfProcess } from '../../hermeticity/system/password-file.ts';
+} from '../../system/paths/absolute-path.ts';
+import { HOME_SOFTWARE } from '../../system/paths/home-software.ts';
+import { INSTALLED_SOFTWARE } from '../../system/paths/installed-software.ts';
+import { userOfProcess } from '../../system/process/password-file.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
 
 /** Where systems keep homes; the last is a Windows disk of WSL. */

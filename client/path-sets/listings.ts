@@ -14,6 +14,8 @@ import { digestOf } from '../../core/digest.ts';
 import { type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import type { ObservedPath } from '../../core/path-set.ts';
 import { isPythonCache, lensNamed } from '../../hermeticity/lenses/lenses.ts';
+import type { EntryType } from '../../hermeticity/trace/folder-names.ts';
+import { isInToolCache } from '../../hermeticity/verdict/tool-caches.ts';
 import {
   type AbsPath,
   absPath,
@@ -21,9 +23,7 @@ import {
   inside,
   parentFolder,
   relativeIn,
-} from '../../hermeticity/system/absolute-path.ts';
-import type { EntryType } from '../../hermeticity/trace/folder-names.ts';
-import { isInToolCache } from '../../hermeticity/verdict/tool-caches.ts';
+} from '../../system/paths/absolute-path.ts';
 import type { RunRequest } from '../action/request.ts';
 
 /** Assay's folder in a workspace; it exists while Assay restores or runs something. */

@@ -5,7 +5,7 @@
 // then it counts by its content (gather.ts).
 import { lstatSync, readFileSync } from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
-import { type AbsPath, absPath } from '../../hermeticity/system/absolute-path.ts';
+import { type AbsPath, absPath } from '../../system/paths/absolute-path.ts';
 import { isSettled } from '../files/settled.ts';
 import { rowOf, type StatRow, sameRow } from '../files/stat-table.ts';
 import { OBSERVED } from '../limits.ts';

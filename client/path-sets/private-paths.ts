@@ -25,7 +25,7 @@ import {
   parentFolder,
   relativeIn,
   toBytes,
-} from '../../hermeticity/system/absolute-path.ts';
+} from '../../system/paths/absolute-path.ts';
 import { TrackedFiles } from '../inputs/git-tracked.ts';
 import { belowOwnHome } from './homes.ts';
 import { isInstalled, isKernelPath, type Roots } from './roots.ts';

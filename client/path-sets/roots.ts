@@ -5,6 +5,7 @@
 import type { Stats } from 'node:fs';
 import { parseRelPath } from '../../core/path.ts';
 import { LOADER_CACHE, MACHINE, type ObservedPath } from '../../core/path-set.ts';
+import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
 import {
   type AbsPath,
   absPath,
@@ -14,9 +15,8 @@ import {
   isAtOrBelow,
   parentFolder,
   relativeIn,
-} from '../../hermeticity/system/absolute-path.ts';
-import { installationOf } from '../../hermeticity/system/installation.ts';
-import { DEFAULT_POLICY } from '../../hermeticity/verdict/policy.ts';
+} from '../../system/paths/absolute-path.ts';
+import { installationOf } from '../../system/paths/installation.ts';
 import { searchPathOf } from '../action/environment.ts';
 import type { CacheOwner } from '../action/owned-caches.ts';
 import { realPathOf } from '../files/real-path.ts';

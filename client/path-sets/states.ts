@@ -13,14 +13,8 @@ import { AssayError, isSystemError } from '../../core/errors.ts';
 import { nameFromBytes, type RelPath } from '../../core/path.ts';
 import { LOADER_CACHE, MACHINE, type ObservedPath, type PathSet } from '../../core/path-set.ts';
 import { type FileLens, isFileLens } from '../../hermeticity/lenses/file-lenses.ts';
-import {
-  type AbsPath,
-  absPath,
-  isAtOrBelow,
-  relativeIn,
-  toBytes,
-} from '../../hermeticity/system/absolute-path.ts';
 import { namesNow } from '../../hermeticity/trace/folder-names.ts';
+import { type AbsPath, absPath, isAtOrBelow, relativeIn, toBytes } from '../../system/paths/absolute-path.ts';
 import { OwnedCaches } from '../action/owned-caches.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { isTracked } from '../inputs/git-tracked.ts';

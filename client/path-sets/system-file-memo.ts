@@ -6,7 +6,7 @@
 // stats were settled at `since`: then the path did not change between `since` and the stat, and a change
 // after the stat shows in the next run.
 import type { ObservedPath } from '../../core/path-set.ts';
-import type { AbsPath } from '../../hermeticity/system/absolute-path.ts';
+import type { AbsPath } from '../../system/paths/absolute-path.ts';
 import type { StatRow } from '../files/stat-table.ts';
 import { Homes } from './homes.ts';
 

@@ -2,8 +2,8 @@
 // dependencies, so such an output may appear beside the step at any time and proves nothing.
 // Guaranteed: only an output that was absent when the command looked is left out. One that was there counts.
 import type { RelPath } from '../../core/path.ts';
-import { type AbsPath, absPath, inside, relativeIn } from '../../hermeticity/system/absolute-path.ts';
 import type { Shown } from '../../hermeticity/verdict/read-set.ts';
+import { type AbsPath, absPath, inside, relativeIn } from '../../system/paths/absolute-path.ts';
 import type { OutputsOfOthers } from '../action/outputs-of-others.ts';
 import type { RunRequest } from '../action/request.ts';
 

@@ -6,8 +6,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { AssayError } from '../../core/errors.ts';
-import { exitCodeOfSignal, exitStatusAfterTracer } from '../../hermeticity/system/exit-status.ts';
 import type { ExitStatus, SignalName } from '../../hermeticity/trace/access.ts';
+import { exitCodeOfSignal, exitStatusAfterTracer } from '../../hermeticity/trace/exit-status.ts';
 import {
   readWaitStatus,
   STATUS_DESCRIPTOR,

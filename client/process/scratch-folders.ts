@@ -3,8 +3,8 @@
 // They exist only while the action runs, or are given to the next action untouched (scratch-pool.ts).
 import { chmodSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../system/files/temporary-folder.ts';
 import type { ScratchFolders } from '../action/environment.ts';
 import { realPathOf } from '../files/real-path.ts';
 import type { KeyedAction } from '../run/key.ts';

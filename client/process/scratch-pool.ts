@@ -9,9 +9,9 @@
 //       anybody else shows there, and then the folder is removed.
 import { chmodSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AbsPath, absPath, isAtOrBelow } from '../../hermeticity/system/absolute-path.ts';
-import { removeTemporaryFolder, renameTemporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
+import { removeTemporaryFolder, renameTemporaryFolder } from '../../system/files/temporary-folder.ts';
+import { type AbsPath, absPath, isAtOrBelow } from '../../system/paths/absolute-path.ts';
 
 /** A private folder with an empty `home` and an empty `tmp`. */
 export interface EmptyScratch {

@@ -2,7 +2,7 @@
 // The command finds none of its earlier outputs, unless the run restored the state that they belong to.
 import { join } from 'node:path';
 import type { RelPath } from '../../core/path.ts';
-import { absPath } from '../../hermeticity/system/absolute-path.ts';
+import { absPath } from '../../system/paths/absolute-path.ts';
 import { actualEnvironment, type ScratchFolders } from '../action/environment.ts';
 import type { OwnedCache } from '../action/owned-caches.ts';
 import { programPlaces } from '../action/program-folders.ts';

@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { digestOf } from '../../core/digest.ts';
 import { isCommit, isWhere, type RunOrigin } from '../../core/metadata/receipt.ts';
 import { VERSION } from '../../core/version.ts';
-import { userName } from '../../hermeticity/system/password-file.ts';
+import { userName } from '../../system/process/password-file.ts';
 import type { Variables } from '../action/environment.ts';
 import { gitCheckout, readIfThere } from '../files/git-folder.ts';
 import { RUN } from '../limits.ts';

@@ -2,8 +2,8 @@
 // A lock exists only while Assay runs, so a clean copy has none, and its target differs in every run.
 import { readFileSync } from 'node:fs';
 import { join, type RelPath, toSystemPath } from '../../core/path.ts';
-import { absPath, relativeIn } from '../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
+import { absPath, relativeIn } from '../../system/paths/absolute-path.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { Output } from '../outputs/outputs.ts';
 import type { Execution } from './execute.ts';

@@ -7,7 +7,7 @@ import { accessSync, closeSync, constants, openSync, readSync, type Stats, statS
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Property } from '../../core/action.ts';
 import { AssayError, type ErrorCode } from '../../core/errors.ts';
-import { absPath } from '../../hermeticity/system/absolute-path.ts';
+import { absPath } from '../../system/paths/absolute-path.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { realPathOf } from '../files/real-path.ts';
 import { rowOf, type StatRow } from '../files/stat-table.ts';

@@ -1,8 +1,9 @@
 // A trace in which the inputs are plain files of the workspace, although links led the command to them.
 // The key has the content of these files. Everything else that the command reached through links keeps its
 // real path and is judged as undeclared.
-import { type AbsPath, absPath, inside } from '../../hermeticity/system/absolute-path.ts';
+
 import type { Access, PathAccess, TraceReport } from '../../hermeticity/trace/access.ts';
+import { type AbsPath, absPath, inside } from '../../system/paths/absolute-path.ts';
 import type { InputLinks } from '../inputs/input-links.ts';
 
 export function withoutInputLinks(

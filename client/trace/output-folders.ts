@@ -2,8 +2,8 @@
 // Assay does not make them, so a result holds only where they exist.
 import { isWithin, type RelPath } from '../../core/path.ts';
 import { SANDBOX } from '../../hermeticity/sandbox/sandbox.ts';
-import { absPath, inside, isAtOrBelow, relativeIn } from '../../hermeticity/system/absolute-path.ts';
 import type { Access, PathAccess, TraceReport } from '../../hermeticity/trace/access.ts';
+import { absPath, inside, isAtOrBelow, relativeIn } from '../../system/paths/absolute-path.ts';
 import type { RunRequest } from '../action/request.ts';
 import { isInRepository, isTracked } from '../inputs/git-tracked.ts';
 import { foldersAbove } from '../outputs/outputs.ts';

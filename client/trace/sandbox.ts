@@ -11,19 +11,13 @@ import {
   type Sandboxed,
   sandboxed,
 } from '../../hermeticity/sandbox/sandbox.ts';
-import {
-  type AbsPath,
-  absPath,
-  inside,
-  isAtOrBelow,
-  relativeIn,
-} from '../../hermeticity/system/absolute-path.ts';
 import { helperPath, NativeTracer } from '../../hermeticity/trace/native.ts';
 import { OTHER_FAMILY } from '../../hermeticity/trace/socket-address.ts';
 import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
 import type { Finding, FindingKind } from '../../hermeticity/verdict/finding.ts';
 import { OTHER_PROCESSES } from '../../hermeticity/verdict/kernel-files.ts';
 import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
+import { type AbsPath, absPath, inside, isAtOrBelow, relativeIn } from '../../system/paths/absolute-path.ts';
 import { actualEnvironment, type ScratchFolders, searchPathOf } from '../action/environment.ts';
 import { programPlaces } from '../action/program-folders.ts';
 import { homeFolder } from '../local-store/store-folder.ts';

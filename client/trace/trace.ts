@@ -3,17 +3,12 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AssayError } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
-import {
-  type AbsPath,
-  absPath,
-  FILESYSTEM_ROOT,
-  foldersAbove,
-} from '../../hermeticity/system/absolute-path.ts';
-import { installationOf } from '../../hermeticity/system/installation.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
 import type { Tracer } from '../../hermeticity/trace/tracer.ts';
 import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
+import { type AbsPath, absPath, FILESYSTEM_ROOT, foldersAbove } from '../../system/paths/absolute-path.ts';
+import { installationOf } from '../../system/paths/installation.ts';
 import { type ScratchFolders, searchPathOf } from '../action/environment.ts';
 import { programPlaces } from '../action/program-folders.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';

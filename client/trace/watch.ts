@@ -1,9 +1,9 @@
 // Chooses how a command is watched: by the tracer, or not at all. If the tracer does not work here, the run
 // reports it and goes on unwatched; with --hermetic=strict it fails.
 import { AssayError } from '../../core/errors.ts';
-import { readable } from '../../hermeticity/system/absolute-path.ts';
 import type { PathAccess, TraceReport } from '../../hermeticity/trace/access.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
+import { readable } from '../../system/paths/absolute-path.ts';
 import type { ScratchFolders } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';

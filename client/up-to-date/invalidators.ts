@@ -4,8 +4,8 @@
 import { hostname, release } from 'node:os';
 import { KEY_VERSION } from '../../core/key-version.ts';
 import { VERSION } from '../../core/version.ts';
-import { userName, userOfProcess } from '../../hermeticity/system/password-file.ts';
-import { bootId } from '../../system/boot-id.ts';
+import { bootId } from '../../system/process/boot-id.ts';
+import { userName, userOfProcess } from '../../system/process/password-file.ts';
 import type { Variables } from '../action/environment.ts';
 import { platformProperties } from '../action/platform.ts';
 import { domainName } from '../path-sets/machine.ts';

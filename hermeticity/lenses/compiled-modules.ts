@@ -4,7 +4,7 @@
 //
 // The importer lists the folder of the source, and then opens the compiled module once. Whoever copies or packs
 // modules lists __pycache__ itself, opens a module twice, or never listed the folder of the source.
-import { type AbsPath, parentFolder } from '../system/absolute-path.ts';
+import { type AbsPath, parentFolder } from '../../system/paths/absolute-path.ts';
 import type { PathAccess, TraceReport } from '../trace/access.ts';
 import type { CompiledLens } from './file-lenses.ts';
 import type { Listers } from './listers.ts';

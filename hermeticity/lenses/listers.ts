@@ -2,7 +2,7 @@
 // A program that runs the user's code in its own process (Python) has a lens only for folders that its importer
 // listed, and that it listed exactly once. A folder has a lens only if all its listers have one.
 // Every other listing by Python or Node has the lens `runtime-1`: all names but the caches of Python's tools.
-import { type AbsPath, isAtOrBelow, parentFolder } from '../system/absolute-path.ts';
+import { type AbsPath, isAtOrBelow, parentFolder } from '../../system/paths/absolute-path.ts';
 import type { Access, PathAccess, TracedProcess, TraceReport } from '../trace/access.ts';
 import { joinLenses, type LensName } from './lenses.ts';
 

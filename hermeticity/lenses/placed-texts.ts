@@ -4,7 +4,7 @@
 // An archive, a digest or a size of such a file differs with the path. Python's start-up reads pyvenv.cfg before the process
 // lists anything, and the site module reads it once more; Debian's reads each .pth file twice. A script is read by the program
 // that runs it. Whoever packs an environment lists its folders, or opens its files again.
-import { type AbsPath, parentFolder } from '../system/absolute-path.ts';
+import { type AbsPath, parentFolder } from '../../system/paths/absolute-path.ts';
 import type { PathAccess, TraceReport } from '../trace/access.ts';
 import type { Listers } from './listers.ts';
 

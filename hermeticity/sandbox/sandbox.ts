@@ -10,9 +10,9 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
+import { type AbsPath, absPath, isAtOrBelow } from '../../system/paths/absolute-path.ts';
+import { INSTALLED_SOFTWARE } from '../../system/paths/installed-software.ts';
 import { HERMETICITY } from '../limits.ts';
-import { type AbsPath, absPath, isAtOrBelow } from '../system/absolute-path.ts';
-import { INSTALLED_SOFTWARE } from '../system/installed-software.ts';
 import type { Availability } from '../trace/tracer.ts';
 import { StagedWorkspace } from './staged-workspace.ts';
 

@@ -17,8 +17,8 @@ import {
 import { join } from 'node:path';
 import { isSystemError } from '../../core/errors.ts';
 import { parentOf, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
-import { makeFolder } from '../system/make-folder.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../system/temporary-folder.ts';
+import { makeFolder } from '../../system/files/make-folder.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../system/files/temporary-folder.ts';
 
 /** 2000-01-01: older than any tool, and not zero, which some tools read as "unknown". */
 const INPUT_TIME = new Date(Date.UTC(2000, 0, 1));

@@ -1,6 +1,6 @@
 // The accesses of a traced command, in one vocabulary for the tracer and the witness of the tests. A report contains facts only;
 // verdict/verdict.ts judges them.
-import type { AbsPath } from '../system/absolute-path.ts';
+import type { AbsPath } from '../../system/paths/absolute-path.ts';
 import type { FolderNames } from './folder-names.ts';
 
 /** The first occurrence. Accesses stand in the report in the order in which they happened. */

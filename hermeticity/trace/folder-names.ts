@@ -3,7 +3,7 @@
 // asks: most listings of a toolchain are compared by their bytes only.
 import { lstatSync, readdirSync } from 'node:fs';
 import { nameFromBytes } from '../../core/path.ts';
-import { type AbsPath, toBytes } from '../system/absolute-path.ts';
+import { type AbsPath, toBytes } from '../../system/paths/absolute-path.ts';
 
 /** A file, a folder, a symbolic link, anything else. */
 export type EntryType = 'f' | 'd' | 'l' | 'o';

@@ -1,9 +1,9 @@
 // Decodes the records of the native tracer. hermeticity/native/record.h defines the format.
 import { AssayError } from '../../core/errors.ts';
 import { nameFromBytes } from '../../core/path.ts';
-import { absPathFromBytes, absPathFromSlice, linkTargetFromBytes } from '../system/absolute-path.ts';
-import { exitStatusOf } from '../system/exit-status.ts';
+import { absPathFromBytes, absPathFromSlice, linkTargetFromBytes } from '../../system/paths/absolute-path.ts';
 import type { ExitStatus, FileStamp, PathVerb, WithheldRight } from './access.ts';
+import { exitStatusOf } from './exit-status.ts';
 import { FolderNames } from './folder-names.ts';
 import type { AccessDetails, ReportBuilder, StartedProgram } from './report-builder.ts';
 import { addressFromBytes } from './socket-address.ts';

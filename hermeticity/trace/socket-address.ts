@@ -1,6 +1,6 @@
 // Socket addresses: decoding the kernel's sockaddr, and text for people.
 import { nameFromBytes } from '../../core/path.ts';
-import { absPathFromBytes } from '../system/absolute-path.ts';
+import { absPathFromBytes } from '../../system/paths/absolute-path.ts';
 import type { Address } from './access.ts';
 
 const AF_UNIX = 1;

@@ -10,7 +10,7 @@ import {
   parentFolder,
   relativeIn,
   targetOfLink,
-} from '../system/absolute-path.ts';
+} from '../../system/paths/absolute-path.ts';
 import type { Access, PathAccess } from '../trace/access.ts';
 import { UpwardSearches } from './upward-search.ts';
 import type { VerdictState } from './verdict-state.ts';

@@ -1,7 +1,7 @@
 // What an action declares, in the form that the verdict needs. The caller expands globs and .gitignore; this
 // room knows neither.
 import type { RelPath } from '../../core/path.ts';
-import { type AbsPath, inside, isAtOrBelow, isBelow, relativeIn } from '../system/absolute-path.ts';
+import { type AbsPath, inside, isAtOrBelow, isBelow, relativeIn } from '../../system/paths/absolute-path.ts';
 import { isInToolCache } from './tool-caches.ts';
 
 export interface Declaration {

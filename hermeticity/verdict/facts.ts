@@ -2,7 +2,7 @@
 // shown. omissions.ts is the one table of exceptions.
 // Guaranteed: nothing that is told or not told to people changes a fact.
 import type { RelPath } from '../../core/path.ts';
-import { relativeIn } from '../system/absolute-path.ts';
+import { relativeIn } from '../../system/paths/absolute-path.ts';
 import type { FileStamp, PathAccess } from '../trace/access.ts';
 import { kernelUse } from './kernel-files.ts';
 import { isOmitted } from './omissions.ts';

@@ -4,7 +4,7 @@
 // Decided by program name: make, ninja and `tsc -b` compare the files that they stat. A compiled Python
 // module holds its source's mtime, whichever program loads it. Not detected: scripts that compare times
 // themselves (`test a -nt b`, `find -newer`).
-import { type AbsPath, relativeIn } from '../system/absolute-path.ts';
+import { type AbsPath, relativeIn } from '../../system/paths/absolute-path.ts';
 import type { PathAccess, TracedProcess } from '../trace/access.ts';
 import type { Location, VerdictState } from './verdict-state.ts';
 

@@ -1,6 +1,6 @@
 // Judges what an action changed: writes, deletions, renames, and the links that it left.
 import type { RelPath } from '../../core/path.ts';
-import { type AbsPath, isAtOrBelow, relativeIn, targetOfLink } from '../system/absolute-path.ts';
+import { type AbsPath, isAtOrBelow, relativeIn, targetOfLink } from '../../system/paths/absolute-path.ts';
 import type { Access, PathAccess, RenameAccess, SymlinkAccess } from '../trace/access.ts';
 import { isOwnKernelFile } from './kernel-files.ts';
 import { isLockOfCargo, isPackageFolder } from './tool-caches.ts';

@@ -1,6 +1,6 @@
 // Judges what an action asked the kernel about the machine without naming a path, and what it read about its user.
 // Each answer is a fact, or the result is not kept.
-import { absPath } from '../system/absolute-path.ts';
+import { absPath } from '../../system/paths/absolute-path.ts';
 import type { QuestionAccess } from '../trace/access.ts';
 import { ADDRESSES, meaningOf } from './questions.ts';
 import type { VerdictState } from './verdict-state.ts';

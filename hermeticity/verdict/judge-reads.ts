@@ -8,7 +8,7 @@ import {
   parentFolder,
   readable,
   relativeIn,
-} from '../system/absolute-path.ts';
+} from '../../system/paths/absolute-path.ts';
 import type { PathAccess } from '../trace/access.ts';
 import { AmbientProbes } from './ambient-probes.ts';
 import { type Fix, patternOf } from './finding.ts';

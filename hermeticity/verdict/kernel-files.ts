@@ -4,7 +4,7 @@
 //
 // This list also decides which kernel files a set of a remote may name. Reading any other one may block, or
 // do something.
-import { type AbsPath, absPath, isAtOrBelow } from '../system/absolute-path.ts';
+import { type AbsPath, absPath, isAtOrBelow } from '../../system/paths/absolute-path.ts';
 
 /**
  * `fact`: it can be compared. `host`, `random`, `time`: it differs between machines or runs, and cannot be

@@ -5,8 +5,9 @@
 // already say it. `lens`: the program can't act on it. `start-up`: a runtime reads it for itself at its start; such an
 // entry proves nothing, so docs/MACHINES.md lists each with what finds a dependence on it.
 // Findings, which people are told (judge-reads.ts), play no part here.
+
+import { isAtOrBelow, relativeIn } from '../../system/paths/absolute-path.ts';
 import type { Program } from '../lenses/listers.ts';
-import { isAtOrBelow, relativeIn } from '../system/absolute-path.ts';
 import type { PathAccess } from '../trace/access.ts';
 import { isHarmlessCache, isLockOfCargo } from './tool-caches.ts';
 import type { Location, VerdictState } from './verdict-state.ts';

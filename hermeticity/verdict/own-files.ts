@@ -1,7 +1,13 @@
 // Tracks what the action has created, renamed and deleted so far. A file that the action wrote before reading
 // is no input, and a file that it deleted is expected to be absent.
 import type { RelPath } from '../../core/path.ts';
-import { type AbsPath, foldersAbove, inside, isAtOrBelow, relativeIn } from '../system/absolute-path.ts';
+import {
+  type AbsPath,
+  foldersAbove,
+  inside,
+  isAtOrBelow,
+  relativeIn,
+} from '../../system/paths/absolute-path.ts';
 
 export class OwnFiles {
   readonly #own = new Set<AbsPath>();

@@ -2,8 +2,8 @@
 // the folders that every action may read, because the key covers them as the toolchain, and the paths among
 // them that describe this machine or its users. A change of the policy needs a new version
 // (policy-version.ts).
-import { type AbsPath, absPath } from '../system/absolute-path.ts';
-import { INSTALLED_SOFTWARE } from '../system/installed-software.ts';
+import { type AbsPath, absPath } from '../../system/paths/absolute-path.ts';
+import { INSTALLED_SOFTWARE } from '../../system/paths/installed-software.ts';
 import { START_UP_READS, type StartUpRead } from './start-up-reads.ts';
 
 export interface Policy {

@@ -1,9 +1,9 @@
 // The read set: the paths that a run depends on beyond its declared inputs, with what the action was shown there.
 // A result depends on them as on its inputs, so a later lookup compares all of them.
 import { parseRelPath } from '../../core/path.ts';
+import { type AbsPath, inside, isAtOrBelow, isBelow } from '../../system/paths/absolute-path.ts';
 import { CompiledModules } from '../lenses/compiled-modules.ts';
 import { PlacedTexts } from '../lenses/placed-texts.ts';
-import { type AbsPath, inside, isAtOrBelow, isBelow } from '../system/absolute-path.ts';
 import type { FileStamp, PathAccess } from '../trace/access.ts';
 import type { EntryType, FolderNames } from '../trace/folder-names.ts';
 import { UpwardSearches } from './upward-search.ts';

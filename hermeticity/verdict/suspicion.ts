@@ -1,5 +1,5 @@
 // A suspicion: an access that becomes a finding unless a later access explains it.
-import { type AbsPath, foldersAbove } from '../system/absolute-path.ts';
+import { type AbsPath, foldersAbove } from '../../system/paths/absolute-path.ts';
 import type { Access } from '../trace/access.ts';
 import type { FindingKind, Fix } from './finding.ts';
 

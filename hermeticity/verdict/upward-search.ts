@@ -13,7 +13,7 @@ import {
   isBelow,
   parentFolder,
   relativeIn,
-} from '../system/absolute-path.ts';
+} from '../../system/paths/absolute-path.ts';
 import type { Access } from '../trace/access.ts';
 
 export class UpwardSearches {

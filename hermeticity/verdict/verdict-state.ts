@@ -1,7 +1,8 @@
 // The state that all judges of one verdict share. It holds the report, the declaration, the policy, the
 // action's own files so far, and the suspicions so far.
+
+import { type AbsPath, absPath, isAtOrBelow, isBelow } from '../../system/paths/absolute-path.ts';
 import { Listers } from '../lenses/listers.ts';
-import { type AbsPath, absPath, isAtOrBelow, isBelow } from '../system/absolute-path.ts';
 import type { Access, PathAccess, TraceReport } from '../trace/access.ts';
 import type { Declared } from './declaration.ts';
 import { kernelName } from './kernel-files.ts';

@@ -3,7 +3,7 @@
 // Findings (what to tell) and facts (what a hit compares) are two outputs of one pass; neither depends on the other.
 
 import type { RelPath } from '../../core/path.ts';
-import { type AbsPath, displayPath, readable } from '../system/absolute-path.ts';
+import { type AbsPath, displayPath, readable } from '../../system/paths/absolute-path.ts';
 import type { Access, FileStamp, PathAccess, TraceReport } from '../trace/access.ts';
 import { type Declaration, Declared } from './declaration.ts';
 import { Facts } from './facts.ts';

@@ -17,14 +17,14 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { SECOND } from '../../core/units.ts';
-import { bootId } from '../../system/boot-id.ts';
+import { bootId } from '../../system/process/boot-id.ts';
 import {
   identityText,
   livenessOf,
   ownIdentity,
   type ProcessIdentity,
   parseIdentity,
-} from '../../system/process-identity.ts';
+} from '../../system/process/process-identity.ts';
 
 const RETRY_MS = 10;
 

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isHash } from '../../core/digest.ts';
-import { replaceFile } from '../../system/replace-file.ts';
+import { replaceFile } from '../../system/files/replace-file.ts';
 import { STORE } from '../limits.ts';
 import type { ScrubProgress } from './scrub.ts';
 

@@ -5,10 +5,10 @@ import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type AbsPath, absPath } from '../../hermeticity/system/absolute-path.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
 import type { TracedCommand, Tracer } from '../../hermeticity/trace/tracer.ts';
+import { type AbsPath, absPath } from '../../system/paths/absolute-path.ts';
 import { StraceTracer } from './witness/strace.ts';
 
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');

@@ -33,7 +33,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'metadata',
     'action.ts  inlined-blobs.ts  path-set.ts  precedence.ts  result.ts  tree.ts',
   ],
-  system: ['boot-id.ts  process-identity.ts  replace-file.ts'],
+  system: ['paths  process', 'files'],
   store: [
     'limits.ts  store.ts  events.ts  raw.ts  size-limit.ts  history.ts',
     'accounts.ts',
@@ -48,7 +48,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'disk',
     'open.ts',
   ],
-  hermeticity: ['limits.ts  system', 'trace  sandbox', 'lenses', 'verdict', 'reproduction.ts'],
+  hermeticity: ['limits.ts', 'trace  sandbox', 'lenses', 'verdict', 'reproduction.ts'],
   server: [
     'limits.ts  log.ts  lifecycle.ts  context.ts  regular-file.ts  server-port.ts  history',
     'background  capacity  access',

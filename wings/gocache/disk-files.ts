@@ -25,10 +25,10 @@ import { StatIndex } from '../../client/files/stat-index.ts';
 import { makeClientFolder } from '../../client/local-store/client-folder.ts';
 import { type Digest, parseHash } from '../../core/digest.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
-import { makeFolder } from '../../hermeticity/system/make-folder.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
 import { STORE } from '../../store/limits.ts';
 import type { Content } from '../../store/store.ts';
+import { makeFolder } from '../../system/files/make-folder.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../system/files/temporary-folder.ts';
 import { GOCACHE } from './limits.ts';
 
 /** Complete content on disk, not yet renamed. */

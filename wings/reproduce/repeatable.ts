@@ -14,8 +14,8 @@ import { neededFolders } from '../../client/trace/output-folders.ts';
 import { neverToolFolders, toolPaths } from '../../client/trace/trace.ts';
 import { AssayError } from '../../core/errors.ts';
 import { childOf, isWithin, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
-import { type AbsPath, absPath, relativeIn } from '../../hermeticity/system/absolute-path.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
+import { type AbsPath, absPath, relativeIn } from '../../system/paths/absolute-path.ts';
 import type { RepeatableAction } from './experiment/trial.ts';
 import { REPRODUCE } from './limits.ts';
 

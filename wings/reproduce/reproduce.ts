@@ -10,7 +10,7 @@ import { type KeyedAction, keyOf } from '../../client/run/key.ts';
 import type { TracedRun } from '../../client/run/step-hook.ts';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import type { Reproduction } from '../../hermeticity/reproduction.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../../hermeticity/system/temporary-folder.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../system/files/temporary-folder.ts';
 import { reproduce } from './experiment/reproduce.ts';
 import { repeatable } from './repeatable.ts';
 

@@ -2,8 +2,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseRelPath, type RelPath, ROOT } from '../../../core/path.ts';
-import { absPath, relativeIn } from '../../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../../hermeticity/trace/access.ts';
+import { absPath, relativeIn } from '../../../system/paths/absolute-path.ts';
 import { audit } from '../../audit/audit.ts';
 import { isInstalledPackage } from '../../audit/never-declared.ts';
 import { relianceText } from '../../audit/report.ts';

@@ -4,7 +4,7 @@ import { closeSync, constants, openSync, readFileSync, statSync, writeFileSync }
 import { dirname } from 'node:path';
 import { usage } from '../../../core/cli/command.ts';
 import { messageOf } from '../../../core/errors.ts';
-import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
+import { makeFolder } from '../../../system/files/make-folder.ts';
 import { EVENTS_VERSION, type GraphSummary, type StepEnd } from './events.ts';
 import { MARKDOWN_BEGINS, markdownOf, type SummaryPage } from './markdown.ts';
 import { whyOf } from './words.ts';

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { compiledState } from '../../../client/lenses/compiled-module.ts';
-import { absPath } from '../../../hermeticity/system/absolute-path.ts';
+import { absPath } from '../../../system/paths/absolute-path.ts';
 
 const TICK_MS = 25;
 let folder: string;

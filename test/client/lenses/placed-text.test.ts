@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { mayBePlaced, placedState } from '../../../client/lenses/placed-text.ts';
 import { digestOf } from '../../../core/digest.ts';
-import { absPath } from '../../../hermeticity/system/absolute-path.ts';
+import { absPath } from '../../../system/paths/absolute-path.ts';
 
 let folder: string;
 let one: string;

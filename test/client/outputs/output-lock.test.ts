@@ -19,7 +19,7 @@ import { breakIfAbandoned, LockAges } from '../../../client/outputs/lock-file.ts
 import { withOutputLocks } from '../../../client/outputs/output-lock.ts';
 import { assayFolder, Staging, sharedStagingFolder } from '../../../client/outputs/staging.ts';
 import { parseRelPath, ROOT } from '../../../core/path.ts';
-import { identityText, ownIdentity } from '../../../system/process-identity.ts';
+import { identityText, ownIdentity } from '../../../system/process/process-identity.ts';
 import { DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
 import { untilThere } from '../../rig/waiting.ts';
 

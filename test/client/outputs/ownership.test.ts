@@ -28,7 +28,7 @@ import { assayFolder } from '../../../client/outputs/staging.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { parseRelPath, ROOT } from '../../../core/path.ts';
 import { openMemoryStore } from '../../../store/open.ts';
-import { identify, identityText, ownIdentity } from '../../../system/process-identity.ts';
+import { identify, identityText, ownIdentity } from '../../../system/process/process-identity.ts';
 import { baseEnvironment, FORMS, type RanWithSummary, Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
 import { inNamespaces } from '../../rig/users.ts';

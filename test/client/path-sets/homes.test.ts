@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Homes } from '../../../client/path-sets/homes.ts';
-import { absPath } from '../../../hermeticity/system/absolute-path.ts';
+import { absPath } from '../../../system/paths/absolute-path.ts';
 
 function around(path: string, home: string, others: readonly string[] = []): string | undefined {
   return new Homes(home, others).around(absPath(path));

@@ -12,9 +12,9 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type EmptyScratch, ScratchPool, stampOf } from '../../../client/process/scratch-pool.ts';
-import { absPath } from '../../../hermeticity/system/absolute-path.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../../../hermeticity/system/temporary-folder.ts';
 import type { Access, TraceReport } from '../../../hermeticity/trace/access.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../../system/files/temporary-folder.ts';
+import { absPath } from '../../../system/paths/absolute-path.ts';
 import { RUNTIME_FORMS, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
 

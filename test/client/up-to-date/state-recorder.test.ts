@@ -10,7 +10,7 @@ import type { Hit } from '../../../client/run/hit.ts';
 import { keyOf } from '../../../client/run/key.ts';
 import { StateRecorder } from '../../../client/up-to-date/state-recorder.ts';
 import { parseHash } from '../../../core/digest.ts';
-import { absPath } from '../../../hermeticity/system/absolute-path.ts';
+import { absPath } from '../../../system/paths/absolute-path.ts';
 import { Workshop } from '../../rig/assay.ts';
 import { settled } from '../../rig/waiting.ts';
 

@@ -16,9 +16,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { getegid, geteuid } from 'node:process';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { toBytes } from '../../../hermeticity/system/absolute-path.ts';
 import type { TraceReport } from '../../../hermeticity/trace/access.ts';
 import type { TracedCommand, Tracer } from '../../../hermeticity/trace/tracer.ts';
+import { toBytes } from '../../../system/paths/absolute-path.ts';
 import { AS_ORDINARY_USER, asRoot, OTHER_USER } from '../../rig/users.ts';
 import {
   compileFixture,

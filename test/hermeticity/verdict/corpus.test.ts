@@ -1,8 +1,8 @@
 // The corpus: small actions with their expected findings, and hermetic ones without any. Both tracers must
 // agree on each.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AbsPath, absPath } from '../../../hermeticity/system/absolute-path.ts';
 import type { Tracer } from '../../../hermeticity/trace/tracer.ts';
+import { type AbsPath, absPath } from '../../../system/paths/absolute-path.ts';
 import { compileFixture, Folder, PROJECT, TRACERS } from '../rig.ts';
 import { C } from './corpus/c.ts';
 import { type Case, lineOf, StagedCase } from './corpus/case.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { absPath } from '../../../hermeticity/system/absolute-path.ts';
 import type { PathVerb } from '../../../hermeticity/trace/access.ts';
 import { UpwardSearches } from '../../../hermeticity/verdict/upward-search.ts';
+import { absPath } from '../../../system/paths/absolute-path.ts';
 
 function searches(accesses: readonly (readonly [PathVerb, string])[]): UpwardSearches {
   const traced = accesses.map(([kind, path]) => ({ kind, path: absPath(path), process: 0, atMs: 0 }));

@@ -1,12 +1,12 @@
 // The rules of the verdict, one at a time, on hand-made reports. The corpus checks them on real actions.
 import { describe, expect, it } from 'vitest';
 import type { RelPath } from '../../../core/path.ts';
-import { type AbsPath, absPath } from '../../../hermeticity/system/absolute-path.ts';
 import type { Access, TracedProcess, TraceReport, Without } from '../../../hermeticity/trace/access.ts';
 import type { Declaration } from '../../../hermeticity/verdict/declaration.ts';
 import { fixText } from '../../../hermeticity/verdict/finding.ts';
 import { DEFAULT_POLICY } from '../../../hermeticity/verdict/policy.ts';
 import { judge } from '../../../hermeticity/verdict/verdict.ts';
+import { type AbsPath, absPath } from '../../../system/paths/absolute-path.ts';
 
 const WORKSPACE = absPath('/home/me/work');
 

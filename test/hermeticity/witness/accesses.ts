@@ -2,16 +2,16 @@
 import { constants, type Stats, statSync } from 'node:fs';
 import { getegid, geteuid } from 'node:process';
 import { nameFromBytes } from '../../../core/path.ts';
+import type { Address, PathAccess, SocketAccess, Without } from '../../../hermeticity/trace/access.ts';
+import { namesNow } from '../../../hermeticity/trace/folder-names.ts';
+import type { AccessDetails, ReportBuilder } from '../../../hermeticity/trace/report-builder.ts';
+import { addressText, isLoopback, isWildcard } from '../../../hermeticity/trace/socket-address.ts';
 import {
   type AbsPath,
   absPath,
   absPathFromBytes,
   linkTargetFromBytes,
-} from '../../../hermeticity/system/absolute-path.ts';
-import type { Address, PathAccess, SocketAccess, Without } from '../../../hermeticity/trace/access.ts';
-import { namesNow } from '../../../hermeticity/trace/folder-names.ts';
-import type { AccessDetails, ReportBuilder } from '../../../hermeticity/trace/report-builder.ts';
-import { addressText, isLoopback, isWildcard } from '../../../hermeticity/trace/socket-address.ts';
+} from '../../../system/paths/absolute-path.ts';
 import { TRACED_CALLS, type TracedCall } from './calls.ts';
 import { Deduplicator } from './deduplicate.ts';
 import { interpreterOf } from './interpreter.ts';

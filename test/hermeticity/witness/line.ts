@@ -8,8 +8,8 @@
 //         | "+++ exited with " code " +++" | "+++ killed by " signal … " +++"
 //         | "+++ superseded by execve in pid " pid " +++" | "--- " signal … " ---"
 import { constants } from 'node:os';
-import { signalName } from '../../../hermeticity/system/exit-status.ts';
 import type { ExitStatus } from '../../../hermeticity/trace/access.ts';
+import { signalName } from '../../../hermeticity/trace/exit-status.ts';
 
 export interface Call {
   readonly name: string;

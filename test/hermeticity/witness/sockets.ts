@@ -1,7 +1,7 @@
 // Extracts the addresses from strace's text of a socket call.
 import { nameFromBytes } from '../../../core/path.ts';
-import type { AbsPath } from '../../../hermeticity/system/absolute-path.ts';
 import type { Address } from '../../../hermeticity/trace/access.ts';
+import type { AbsPath } from '../../../system/paths/absolute-path.ts';
 import type { Call } from './line.ts';
 
 const ADDRESS = /sa_family=(AF_\w+)([^}]*)\}/g;

@@ -8,12 +8,12 @@ import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { messageOf } from '../../../core/errors.ts';
 import { HERMETICITY } from '../../../hermeticity/limits.ts';
-import { exitStatusAfterTracer } from '../../../hermeticity/system/exit-status.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../../../hermeticity/system/temporary-folder.ts';
 import type { Access, TraceReport } from '../../../hermeticity/trace/access.ts';
 import { forwardOutput, startFailure, waitForExit } from '../../../hermeticity/trace/child.ts';
+import { exitStatusAfterTracer } from '../../../hermeticity/trace/exit-status.ts';
 import { ReportBuilder } from '../../../hermeticity/trace/report-builder.ts';
 import type { Availability, TracedCommand, Tracer } from '../../../hermeticity/trace/tracer.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../../system/files/temporary-folder.ts';
 import { straceExpression } from './calls.ts';
 import { StraceReassembler } from './reassemble.ts';
 

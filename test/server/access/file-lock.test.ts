@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { withFileLock } from '../../../server/access/file-lock.ts';
 import { readTokens } from '../../../server/access/tokens-file.ts';
-import { identityText, ownIdentity } from '../../../system/process-identity.ts';
+import { identityText, ownIdentity } from '../../../system/process/process-identity.ts';
 import { Random } from '../../rig/random.ts';
 import { soak } from '../../rig/soak.ts';
 

@@ -4,7 +4,7 @@
 // owner alone, and appears whole.
 import { appendFileSync } from 'node:fs';
 import { AssayError, messageOf } from '../../../core/errors.ts';
-import { replaceFile } from '../../../system/replace-file.ts';
+import { replaceFile } from '../../../system/files/replace-file.ts';
 import type { ServerToken } from './exchange.ts';
 
 export type Variables = Readonly<Record<string, string>>;

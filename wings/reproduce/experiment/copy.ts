@@ -10,8 +10,8 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { parentOf, type RelPath, ROOT, toSystemPath } from '../../../core/path.ts';
-import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
-import { removeTree } from '../../../hermeticity/system/remove-tree.ts';
+import { makeFolder } from '../../../system/files/make-folder.ts';
+import { removeTree } from '../../../system/files/remove-tree.ts';
 
 /** How the same files may differ between two checkouts. */
 export interface CopyVariation {

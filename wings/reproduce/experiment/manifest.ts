@@ -10,7 +10,7 @@ import {
   readSync,
 } from 'node:fs';
 import { childOf, nameFromBytes, type RelPath, ROOT, toSystemPath } from '../../../core/path.ts';
-import { retryAfterChmod } from '../../../hermeticity/system/remove-tree.ts';
+import { retryAfterChmod } from '../../../system/files/remove-tree.ts';
 import { REPRODUCE } from '../limits.ts';
 
 /** Kind, content digest and executable bit as one string. Equal strings mean equal results. */

@@ -2,8 +2,8 @@
 // clean copies with every external fact fixed or varied, and reports what the result depends on.
 
 import type { Reproduction, VariationReport } from '../../../hermeticity/reproduction.ts';
-import { absPath, isAtOrBelow, readable } from '../../../hermeticity/system/absolute-path.ts';
-import { removeTemporaryFolder, temporaryFolder } from '../../../hermeticity/system/temporary-folder.ts';
+import { removeTemporaryFolder, temporaryFolder } from '../../../system/files/temporary-folder.ts';
+import { absPath, isAtOrBelow, readable } from '../../../system/paths/absolute-path.ts';
 import { REPRODUCE } from '../limits.ts';
 import { type Cause, causeFindings, stateFinding } from './causes.ts';
 import { describeDifference, keyOf, subjectsThatDiffer } from './comparison.ts';

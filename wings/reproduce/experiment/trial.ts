@@ -2,8 +2,8 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin, type RelPath, toSystemPath } from '../../../core/path.ts';
-import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
-import { removeTree } from '../../../hermeticity/system/remove-tree.ts';
+import { makeFolder } from '../../../system/files/make-folder.ts';
+import { removeTree } from '../../../system/files/remove-tree.ts';
 import { type ClockSettings, type Mount, mountOption, optionsFor } from './conditions.ts';
 import { copyInto, makeCopy } from './copy.ts';
 import { runVaried } from './helper.ts';

@@ -17,7 +17,7 @@ import { parseNamespace } from '../../../core/namespace.ts';
 import { type RelPath, toSystemPath } from '../../../core/path.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
-import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
+import { makeFolder } from '../../../system/files/make-folder.ts';
 import { CHECKPOINT } from '../limits.ts';
 import { openSnapshotStore } from '../open.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot.ts';

@@ -4,7 +4,7 @@
 // Files instead of a socket: a step may write to its own temporary folder and still be hermetic.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../../../system/replace-file.ts';
+import { replaceFile } from '../../../system/files/replace-file.ts';
 import { CHECKPOINT } from '../limits.ts';
 
 export const REQUEST = '.request';

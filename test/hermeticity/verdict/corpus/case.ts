@@ -3,11 +3,11 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { matchesGlob, resolve } from 'node:path';
 import { nameFromBytes, type RelPath, relPathFromUser } from '../../../../core/path.ts';
-import { type AbsPath, absPath, inside } from '../../../../hermeticity/system/absolute-path.ts';
 import type { Tracer } from '../../../../hermeticity/trace/tracer.ts';
 import type { Declaration } from '../../../../hermeticity/verdict/declaration.ts';
 import type { Finding } from '../../../../hermeticity/verdict/finding.ts';
 import { judge, type Verdict } from '../../../../hermeticity/verdict/verdict.ts';
+import { type AbsPath, absPath, inside } from '../../../../system/paths/absolute-path.ts';
 import { Folder, PROJECT } from '../../rig.ts';
 
 export interface Case {

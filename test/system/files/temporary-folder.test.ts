@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-const MODULE = join(import.meta.dirname, '../../../hermeticity/system/temporary-folder.ts');
-const IDENTITY = join(import.meta.dirname, '../../../system/process-identity.ts');
+const MODULE = join(import.meta.dirname, '../../../system/files/temporary-folder.ts');
+const IDENTITY = join(import.meta.dirname, '../../../system/process/process-identity.ts');
 const NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--'];
 /** Runs as another user, since root may remove read-only folders. */
 const NOT_ROOT = process.getuid?.() === 0 ? NOBODY : [];

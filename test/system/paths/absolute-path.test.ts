@@ -13,7 +13,7 @@ import {
   relativeIn,
   targetOfLink,
   toBytes,
-} from '../../../hermeticity/system/absolute-path.ts';
+} from '../../../system/paths/absolute-path.ts';
 
 describe('the bytes of a path', () => {
   const odd = [

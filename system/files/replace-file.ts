@@ -2,7 +2,7 @@
 // Guaranteed: a reader sees the old content or the new one. If this throws, the old file is unchanged and no other file is
 // left. Not guaranteed: that the new content survives a power failure.
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
-import { isSystemError } from '../core/errors.ts';
+import { isSystemError } from '../../core/errors.ts';
 
 const ANYBODYS = 0o666;
 

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { identityText, livenessOf, ownIdentity, parseIdentity } from '../../system/process-identity.ts';
+import { identityText, livenessOf, ownIdentity, parseIdentity } from '../process/process-identity.ts';
 import { holdsMount } from './mounts.ts';
 import { removeTree } from './remove-tree.ts';
 

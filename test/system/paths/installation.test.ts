@@ -1,7 +1,7 @@
 // The installation folder of a tool.
 import { describe, expect, it } from 'vitest';
-import { absPath } from '../../../hermeticity/system/absolute-path.ts';
-import { installationOf } from '../../../hermeticity/system/installation.ts';
+import { absPath } from '../../../system/paths/absolute-path.ts';
+import { installationOf } from '../../../system/paths/installation.ts';
 
 const HOME = absPath('/home/me');
 const WORKSPACE = absPath('/home/me/work');

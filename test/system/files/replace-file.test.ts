@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { replaceFile } from '../../system/replace-file.ts';
+import { replaceFile } from '../../../system/files/replace-file.ts';
 
 let folder: string;
 

@@ -3,7 +3,7 @@
 // Node and Bun do not know real-time signals: they report a process killed by one as exit code 0. So nothing
 // here relies on their report of a command (measured in docs/decisions/0240).
 import { constants } from 'node:os';
-import type { ExitStatus, SignalName } from '../trace/access.ts';
+import type { ExitStatus, SignalName } from './access.ts';
 
 const SIGNAL_NAMES = new Map<number, SignalName>(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { makeFolder } from '../../../hermeticity/system/make-folder.ts';
+import { makeFolder } from '../../../system/files/make-folder.ts';
 import { sourcesOf } from '../../project/sources.ts';
 
 let folder: string;

@@ -180,9 +180,6 @@ export const STORE = {
   openFilesWaitMs: 60 * SECOND,
   /** Descriptors that are reserved for libraries, the index, logs, and folders being synced. */
   reservedDescriptors: 48,
-  /** If the process has no descriptor left, an open is retried this often and for this long. */
-  descriptorPollMs: 20,
-  descriptorWaitMs: 10 * SECOND,
 
   // Copies of a whole store
 

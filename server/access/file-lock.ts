@@ -15,8 +15,8 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { AssayError, isSystemError } from '../../core/errors.ts';
-import { SECOND } from '../../core/units.ts';
+import { isSystemError } from '../../core/errors.ts';
+import { FILE_LOCK } from '../../system/limits.ts';
 import { bootId } from '../../system/process/boot-id.ts';
 import {
   identityText,
@@ -26,8 +26,6 @@ import {
   parseIdentity,
 } from '../../system/process/process-identity.ts';
 
-const RETRY_MS = 10;
-
 export interface LockTimes {
   /** How long to wait for a live holder. */
   readonly waitMs: number;
@@ -35,17 +33,18 @@ export interface LockTimes {
   readonly abandonedMs: number;
 }
 
-const TIMES: LockTimes = { waitMs: 60 * SECOND, abandonedMs: 30 * SECOND };
+/** A live process holds the lock, or took it over. */
+export class LockBusy extends Error {}
 
 export interface HeldLock {
-  /** Throws ASSAY_TOKENS_BUSY if another process took the lock over. */
+  /** Throws LockBusy if another process took the lock over. */
   check(): void;
 }
 
 export async function withFileLock<T>(
   path: string,
   work: (lock: HeldLock) => T | Promise<T>,
-  times = TIMES,
+  times: LockTimes = FILE_LOCK,
 ): Promise<T> {
   const holder = await acquire(path, times);
   try {
@@ -78,7 +77,7 @@ async function acquire(path: string, times: LockTimes): Promise<Holder> {
     if (found.isDead) await removeDead(path, found.holder, times);
     else if (performance.now() > deadline)
       throw busy(path, `process ${found.holder.process?.pid ?? '?'} holds it`);
-    else await pause(RETRY_MS);
+    else await pause(FILE_LOCK.pollMs);
   }
 }
 
@@ -170,6 +169,6 @@ function hasEnded({ boot, process }: Holder): boolean {
   return boot !== '' && boot === bootId() && process !== undefined && livenessOf(process) === 'ended';
 }
 
-function busy(path: string, why: string): AssayError {
-  return new AssayError('ASSAY_TOKENS_BUSY', `${path}: ${why}`);
+function busy(path: string, why: string): LockBusy {
+  return new LockBusy(`${path}: ${why}`);
 }

@@ -26,7 +26,7 @@ import { type ConfigValue, parseDocument } from '../../core/config/document.ts';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import { asJwt } from '../../core/tokens/jwt.ts';
-import { withFileLock } from './file-lock.ts';
+import { LockBusy, withFileLock } from './file-lock.ts';
 import type { Identity } from './identity.ts';
 import { namespaceAt, ownNamespaceAt } from './namespace-field.ts';
 import { RIGHTS, type Right } from './rights.ts';
@@ -125,6 +125,7 @@ export async function updateTokens(
 
 function asTokensFileError(file: string, error: unknown): AssayError {
   if (error instanceof AssayError) return error;
+  if (error instanceof LockBusy) return new AssayError('ASSAY_TOKENS_BUSY', error.message, { cause: error });
   return new AssayError('ASSAY_TOKENS_FILE', `${file}: ${messageOf(error)}`, { cause: error });
 }
 

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../../core/errors.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
-import { makeFolder, mkdir, removeFolder, rename, syncFolder } from './fs/calls.ts';
+import { makeDurableFolder, mkdir, removeFolder, rename, syncFolder } from './fs/calls.ts';
 import { type Layout, layoutIn } from './fs/layout.ts';
 import { Index } from './index/index.ts';
 
@@ -19,11 +19,11 @@ const PRIVATE = 0o700;
 export async function createStore(layout: Layout): Promise<void> {
   const base = dirname(layout.index);
   const root = dirname(base);
-  await makeFolder(root, PRIVATE);
+  await makeDurableFolder(root, PRIVATE);
   if (!existsSync(base)) await buildThenRename(join(root, `founding-${nodeCrypto().randomUUID()}`), base);
-  for (const folder of [layout.index, layout.files, layout.staging]) await makeFolder(folder);
+  for (const folder of [layout.index, layout.files, layout.staging]) await makeDurableFolder(folder);
   await syncFolder(root);
-  await makeFolder(layout.quarantine);
+  await makeDurableFolder(layout.quarantine);
 }
 
 async function buildThenRename(aside: string, base: string): Promise<void> {

@@ -33,7 +33,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'metadata',
     'action.ts  inlined-blobs.ts  path-set.ts  precedence.ts  result.ts  tree.ts',
   ],
-  system: ['paths  process', 'files'],
+  system: ['limits.ts', 'paths  process', 'files'],
   store: [
     'limits.ts  store.ts  events.ts  raw.ts  size-limit.ts  history.ts',
     'accounts.ts',

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { SERVER } from '../../server/limits.ts';
 import { STORE } from '../../store/limits.ts';
+import { DESCRIPTORS } from '../../system/limits.ts';
 
 const DIRECT_BLOCK = 4096;
 const WASM_PAGE = 65_536;
@@ -67,7 +68,7 @@ describe('leases and the logical clock', () => {
   });
 
   test('a lease outlives every wait of a transfer', () => {
-    expect(STORE.leaseMs).toBeGreaterThan(STORE.openFilesWaitMs + STORE.descriptorWaitMs);
+    expect(STORE.leaseMs).toBeGreaterThan(STORE.openFilesWaitMs + DESCRIPTORS.waitMs);
     expect(STORE.leaseMs).toBeGreaterThan(STORE.staleUploadMs);
   });
 });
@@ -118,8 +119,8 @@ describe('the index file', () => {
 
 describe('open files', () => {
   test('retries of an open are shorter than the wait for a permit', () => {
-    expect(STORE.descriptorPollMs).toBeLessThan(STORE.descriptorWaitMs);
-    expect(STORE.descriptorWaitMs).toBeLessThan(STORE.openFilesWaitMs);
+    expect(DESCRIPTORS.pollMs).toBeLessThan(DESCRIPTORS.waitMs);
+    expect(DESCRIPTORS.waitMs).toBeLessThan(STORE.openFilesWaitMs);
   });
 
   test('the usual descriptor limit of Linux holds the open files and the reserved descriptors', () => {

@@ -15,7 +15,7 @@ import { Telling } from '../../core/cli/progress.ts';
 import { AssayError } from '../../core/errors.ts';
 import { isUploadPart } from '../../core/namespace.ts';
 import { VERSION } from '../../core/version.ts';
-import { makeFolder } from '../../store/disk/fs/calls.ts';
+import { makeDurableFolder } from '../../store/disk/fs/calls.ts';
 import { refuseIfNoStore } from '../../store/disk/fs/layout.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { newProgress, type ScrubProgress, scrub, shareDone } from '../../store/scrub/scrub.ts';
@@ -73,7 +73,7 @@ export const backupCommand: CommandModule = {
     refuseIfNoStore(store);
     if (`${folder}${sep}`.startsWith(`${store}${sep}`))
       throw new AssayError('ASSAY_NOT_EMPTY', `${folder} is in the store itself`);
-    await makeFolder(folder);
+    await makeDurableFolder(folder);
     const begun = begin(folder, parsed.given('auth-key'), parsed.text('tokens'));
     copySecrets(store, folder, parsed);
     const telling = new Telling(parsed.given('json'));

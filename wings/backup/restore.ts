@@ -10,7 +10,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/command.ts';
 import { Telling } from '../../core/cli/progress.ts';
 import { AssayError } from '../../core/errors.ts';
-import { makeFolder } from '../../store/disk/fs/calls.ts';
+import { makeDurableFolder } from '../../store/disk/fs/calls.ts';
 import { copyFolder } from './copy-folder.ts';
 import { AUTH_KEY, foldersIn, TOKENS } from './folders.ts';
 import { type Manifest, readManifest, temporaryOf, writeDurably } from './manifest.ts';
@@ -62,7 +62,7 @@ export const restoreCommand: CommandModule = {
     const { store, folder } = foldersIn(parsed);
     const manifest = finishedBackup(folder);
     const tokens = tokensFile(parsed.text('tokens'), folder, manifest);
-    await makeFolder(store);
+    await makeDurableFolder(store);
     claim(store, manifest);
     const telling = new Telling(parsed.given('json'));
     const { seen, unreadable, incomplete } = await copyFolder('restore', folder, store, telling, () => false);

@@ -9,7 +9,7 @@ import { acquireBuffer, releaseBuffer } from '../../shared/buffers.ts';
 import { type Checksum, encodeChecksums, loadChecksum } from '../../shared/checksum.ts';
 import { refuseExcess } from '../../shared/expected.ts';
 import type { Content, Expected } from '../../store.ts';
-import { makeFolder, orIfGone, removeFile, rename, syncFolder } from '../fs/calls.ts';
+import { makeDurableFolder, orIfGone, removeFile, rename, syncFolder } from '../fs/calls.ts';
 import { attempt } from '../fs/faults.ts';
 import { filePath, type Layout } from '../fs/layout.ts';
 import { StagingFile } from './staging-file.ts';
@@ -143,7 +143,7 @@ export async function renameDurably(from: string, to: string): Promise<void> {
   const renamed = () => rename(from, to).then(() => true);
   const isPlaced = durableShards.has(shard) && (await orIfGone(renamed(), false));
   if (!isPlaced) {
-    await makeFolder(shard);
+    await makeDurableFolder(shard);
     durableShards.add(shard);
     await rename(from, to);
   }

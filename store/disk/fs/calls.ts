@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { isSystemError } from '../../../core/errors.ts';
-import { STORE } from '../../limits.ts';
+import { DESCRIPTORS } from '../../../system/limits.ts';
 
 export const closeFile = promisify(fs.close);
 export const syncData = promisify(fs.fdatasync);
@@ -24,13 +24,13 @@ const remove = promisify<string, fs.RmOptions, void>(fs.rm);
 
 /** Waits and retries while the process or the system has too many open files. */
 export async function openFile(path: string, flags: string | number, mode?: number): Promise<number> {
-  for (let waited = 0; ; waited += STORE.descriptorPollMs) {
+  for (let waited = 0; ; waited += DESCRIPTORS.pollMs) {
     try {
       return await open(path, flags, mode);
     } catch (error) {
-      if (!isSystemError(error, 'EMFILE', 'ENFILE') || waited >= STORE.descriptorWaitMs) throw error;
+      if (!isSystemError(error, 'EMFILE', 'ENFILE') || waited >= DESCRIPTORS.waitMs) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, STORE.descriptorPollMs));
+    await new Promise((resolve) => setTimeout(resolve, DESCRIPTORS.pollMs));
   }
 }
 
@@ -56,13 +56,13 @@ export async function writeFully(file: number, bytes: Buffer, position: number):
  * Makes the folder and its parents. It is durable when this resolves, even if another process made it and has
  * not synced it yet. Does not use mkdir's recursive option, which never returns in a folder like /proc.
  */
-export async function makeFolder(path: string, mode?: number): Promise<void> {
+export async function makeDurableFolder(path: string, mode?: number): Promise<void> {
   try {
     await mkdir(path, mode);
   } catch (error) {
     if (isSystemError(error, 'ENOENT') && !fs.existsSync(dirname(path))) {
-      await makeFolder(dirname(path));
-      return makeFolder(path, mode);
+      await makeDurableFolder(dirname(path));
+      return makeDurableFolder(path, mode);
     }
     if (!isSystemError(error, 'EEXIST')) throw error;
   }

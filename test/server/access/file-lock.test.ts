@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { withFileLock } from '../../../server/access/file-lock.ts';
+import { LockBusy, withFileLock } from '../../../server/access/file-lock.ts';
 import { readTokens } from '../../../server/access/tokens-file.ts';
 import { identityText, ownIdentity } from '../../../system/process/process-identity.ts';
 import { Random } from '../../rig/random.ts';
@@ -105,7 +105,7 @@ test('a live holder keeps the lock, and who waits too long is refused', async ()
   const path = join(folder, 'lock');
   const entered = await withFileLock(path, async () => {
     await expect(withFileLock(path, () => {}, TIMES)).rejects.toThrow(
-      `ASSAY_TOKENS_BUSY: ${path}: process ${process.pid} holds it`,
+      new LockBusy(`${path}: process ${process.pid} holds it`),
     );
     return 'entered';
   });
@@ -121,7 +121,7 @@ test('a holder that cannot be seen counts as dead when its lock is old, and not 
   };
   for (const content of [JSON.stringify(foreign), '', 'null', '{"id": "../../x", "process": "1-1-1"}']) {
     writeFileSync(path, content);
-    await expect(withFileLock(path, () => {}, TIMES)).rejects.toThrow('ASSAY_TOKENS_BUSY');
+    await expect(withFileLock(path, () => {}, TIMES)).rejects.toThrow(LockBusy);
     utimesSync(path, new Date(), new Date(Date.now() - 100_000));
     await expect(withFileLock(path, () => 'mine', TIMES)).resolves.toBe('mine');
   }

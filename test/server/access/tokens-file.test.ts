@@ -175,3 +175,14 @@ test('a name is one that no log or table mistakes, and no id', () => {
   const wrong = ['', '-x', 'a b', 'a\n', 'é', 'x'.repeat(129), '0123456789ab', '.', '/a'];
   expect(wrong.filter(isTokenName)).toEqual([]);
 });
+
+test('a change whose lock another process took over changes nothing, and says so', async () => {
+  await add();
+  const before = readFileSync(file, 'utf8');
+  const changed = updateTokens(file, () => {
+    writeFileSync(`${file}.lock`, JSON.stringify({ id: '00000000-0000-4000-8000-000000000000' }));
+    return [];
+  });
+  await expect(changed).rejects.toThrow('ASSAY_TOKENS_BUSY');
+  expect(readFileSync(file, 'utf8')).toBe(before);
+});

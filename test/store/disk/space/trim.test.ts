@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
 import { VERSION } from '../../../../store/disk/fs/layout.ts';
-import { mappedBytes } from '../../../../store/disk/fs/process-memory.ts';
 import { Index } from '../../../../store/disk/index/index.ts';
 import { DiskInspection } from '../../../../store/disk/inspection.ts';
+import { mappedBytes } from '../../../../system/process/process-memory.ts';
 import { contentOf, putAll, readFrom } from '../../content.ts';
 import { useFolders } from '../../folders.ts';
 

@@ -16,11 +16,11 @@
 // Results ask `missing` of the outermost layer of blobs. Each tenant has its own layers, on the blobs that the
 // engine shows to it, and shares the records of results and labels.
 
+import { type Clock, uptimeClock } from '../system/process/uptime.ts';
 import type { AccountSettings } from './accounts.ts';
 import type { Holdings } from './disk/accounts/holdings.ts';
 import { openDiskEngine, type Reconcile } from './disk/engine.ts';
 import type { Swept } from './disk/files/sweep.ts';
-import { type Clock, uptimeClock } from './disk/fs/uptime.ts';
 import type { Space } from './disk/space/space.ts';
 import type { OnStoreEvent } from './events.ts';
 import { checkingCompleteness } from './layers/completeness.ts';

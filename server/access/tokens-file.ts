@@ -26,7 +26,7 @@ import { type ConfigValue, parseDocument } from '../../core/config/document.ts';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import { asJwt } from '../../core/tokens/jwt.ts';
-import { LockBusy, withFileLock } from './file-lock.ts';
+import { LockBusy, withFileLock } from '../../system/files/file-lock.ts';
 import type { Identity } from './identity.ts';
 import { namespaceAt, ownNamespaceAt } from './namespace-field.ts';
 import { RIGHTS, type Right } from './rights.ts';

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../../core/errors.ts';
 import { nodeCrypto } from '../../core/sha256.ts';
-import { makeDurableFolder, mkdir, removeFolder, rename, syncFolder } from './fs/calls.ts';
+import { makeDurableFolder, mkdir, removeFolder, rename, syncFolder } from '../../system/files/calls.ts';
 import { type Layout, layoutIn } from './fs/layout.ts';
 import { Index } from './index/index.ts';
 

@@ -1,6 +1,7 @@
 // The disk engine: opens a store's folder and connects its parts.
 // Several processes may have one folder open, and each may be killed at any moment.
 import { tenantIn } from '../../core/namespace.ts';
+import type { Clock } from '../../system/process/uptime.ts';
 import type { AccountSettings } from '../accounts.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type { History } from '../history.ts';
@@ -21,7 +22,6 @@ import { Quarantine } from './files/quarantine.ts';
 import { Sweeper, type Swept } from './files/sweep.ts';
 import { faultOf } from './fs/faults.ts';
 import { prepareLayout } from './fs/layout.ts';
-import type { Clock } from './fs/uptime.ts';
 import { Health } from './health.ts';
 import { DiskHistory } from './index/history.ts';
 import { Index } from './index/index.ts';

@@ -15,10 +15,10 @@ import { Telling } from '../../core/cli/progress.ts';
 import { AssayError } from '../../core/errors.ts';
 import { isUploadPart } from '../../core/namespace.ts';
 import { VERSION } from '../../core/version.ts';
-import { makeDurableFolder } from '../../store/disk/fs/calls.ts';
 import { refuseIfNoStore } from '../../store/disk/fs/layout.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { newProgress, type ScrubProgress, scrub, shareDone } from '../../store/scrub/scrub.ts';
+import { makeDurableFolder } from '../../system/files/calls.ts';
 import { copyFolder } from './copy-folder.ts';
 import { AUTH_KEY, foldersIn, TOKENS } from './folders.ts';
 import {

@@ -10,7 +10,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { type CommandModule, type FlagTable, parseFlags } from '../../core/cli/command.ts';
 import { Telling } from '../../core/cli/progress.ts';
 import { AssayError } from '../../core/errors.ts';
-import { makeDurableFolder } from '../../store/disk/fs/calls.ts';
+import { makeDurableFolder } from '../../system/files/calls.ts';
 import { copyFolder } from './copy-folder.ts';
 import { AUTH_KEY, foldersIn, TOKENS } from './folders.ts';
 import { type Manifest, readManifest, temporaryOf, writeDurably } from './manifest.ts';

@@ -1,7 +1,7 @@
 // Reads the file of a large blob.
 import { isSystemError } from '../../../core/errors.ts';
+import { orIfGone, readFully, stat } from '../../../system/files/calls.ts';
 import type { RawFile } from '../../raw.ts';
-import { orIfGone, readFully, stat } from '../fs/calls.ts';
 import { attempt } from '../fs/faults.ts';
 import { closeContent, openContent } from './open-files.ts';
 

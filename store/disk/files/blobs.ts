@@ -3,6 +3,7 @@
 // durable.
 import { type Digest, digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
+import { removeFile } from '../../../system/files/calls.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import { STORE } from '../../limits.ts';
 import type { RawBlob, RawBlobs } from '../../raw.ts';
@@ -11,7 +12,6 @@ import { checksumOfSmall, decodeChecksums } from '../../shared/checksum.ts';
 import { refuseMismatch } from '../../shared/expected.ts';
 import type { Content, Expected } from '../../store.ts';
 import type { Accounts, Holder } from '../accounts/accounts.ts';
-import { removeFile } from '../fs/calls.ts';
 import { fileName, filePath, type Layout } from '../fs/layout.ts';
 import { isGeneration, newGeneration } from '../index/generation.ts';
 import type { Entry, Index } from '../index/index.ts';

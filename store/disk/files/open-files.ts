@@ -1,10 +1,11 @@
 // Limits how many content files this process has open. Each has one or two buffers, and the process has a
 // descriptor limit. A transfer waits for a permit before it begins, so it never fails midway for lack of a
 // descriptor.
+
+import { closeFile, openFile } from '../../../system/files/calls.ts';
+import { descriptorLimit } from '../../../system/process/descriptors.ts';
 import { STORE } from '../../limits.ts';
 import { Semaphore } from '../../shared/semaphore.ts';
-import { closeFile, openFile } from '../fs/calls.ts';
-import { descriptorLimit } from '../fs/descriptors.ts';
 
 /** A third of the descriptors that are left; the rest is for connections. */
 const SHARE = 3;

@@ -4,8 +4,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
+import { listFolder, orIfGone, removeFile, rename, stat, writeWhole } from '../../../system/files/calls.ts';
 import { STORE } from '../../limits.ts';
-import { listFolder, orIfGone, removeFile, rename, stat, writeWhole } from '../fs/calls.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
 
 export class Quarantine {

@@ -4,8 +4,15 @@
 // not support it, the same file continues with ordinary writes.
 import { constants } from 'node:fs';
 import { isSystemError } from '../../../core/errors.ts';
+import {
+  closeFile,
+  openFile,
+  removeFile,
+  syncData,
+  truncate,
+  writeFully,
+} from '../../../system/files/calls.ts';
 import { STORE } from '../../limits.ts';
-import { closeFile, openFile, removeFile, syncData, truncate, writeFully } from '../fs/calls.ts';
 import { closeContent, openContent } from './open-files.ts';
 
 /** The block size of direct writes. A pooled buffer is a multiple of it. */

@@ -6,9 +6,9 @@
 // an upload in progress may be removed; it fails before it is acknowledged. Files with their final name are
 // left to reconciliation.ts, which uses no wall clock.
 import { basename, join } from 'node:path';
+import { listFolder, orIfGone, stat } from '../../../system/files/calls.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import { STORE } from '../../limits.ts';
-import { listFolder, orIfGone, stat } from '../fs/calls.ts';
 import { type Layout, uploadPath } from '../fs/layout.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
 import type { UploadRecords, UploadRow } from '../index/upload-records.ts';

@@ -14,8 +14,9 @@
 //
 //   tick n is current ──(a write, leaseMs / leaseTicks later)──> tick n + 1 is current ──> …
 //   tick n expires: leaseMs + window + slack after it began; from then on C3 lets all ticks up to n expire
+
+import type { Clock } from '../../../system/process/uptime.ts';
 import { STORE } from '../../limits.ts';
-import type { Clock } from '../fs/uptime.ts';
 import { type Row, rowsBefore, type Table, type Tables } from './tables.ts';
 
 interface Tick {

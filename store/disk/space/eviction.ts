@@ -23,10 +23,10 @@
 //   remove its file
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseHash } from '../../../core/digest.ts';
+import { removeFile } from '../../../system/files/calls.ts';
 import { STORE } from '../../limits.ts';
 import { ENTRY_BYTES, type Holder, heldBytes } from '../accounts/accounts.ts';
 import type { Holdings } from '../accounts/holdings.ts';
-import { removeFile } from '../fs/calls.ts';
 import { filePath, type Layout } from '../fs/layout.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
 import type { Index } from '../index/index.ts';

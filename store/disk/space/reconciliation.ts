@@ -8,9 +8,9 @@
 import { join } from 'node:path';
 import { getLastVersion } from 'lmdb';
 import { type Hash, parseHash } from '../../../core/digest.ts';
+import { listFolder, orIfGone, removeFile, stat } from '../../../system/files/calls.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import type { DiskBlobs } from '../files/blobs.ts';
-import { listFolder, orIfGone, removeFile, stat } from '../fs/calls.ts';
 import { filePath, type Layout, parseFileName } from '../fs/layout.ts';
 import { type Index, isCounted } from '../index/index.ts';
 import type { Leases } from '../index/leases.ts';

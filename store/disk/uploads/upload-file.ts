@@ -2,12 +2,12 @@
 // Another process, or a later one, reads the file again (readStaged).
 import { type Digest, type Hash, parseHash } from '../../../core/digest.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
+import { closeFile, openFile, orIfGone, readFully } from '../../../system/files/calls.ts';
 import { STORE } from '../../limits.ts';
 import { acquireBuffer, isPooled, releaseBuffer } from '../../shared/buffers.ts';
 import { type Checksum, encodeChecksums, loadChecksum } from '../../shared/checksum.ts';
 import { renameDurably, type StagedBlob } from '../files/incoming-blob.ts';
 import { removeStaged, StagingFile } from '../files/staging-file.ts';
-import { closeFile, openFile, orIfGone, readFully } from '../fs/calls.ts';
 import { attempt } from '../fs/faults.ts';
 import { filePath, type Layout, uploadPath } from '../fs/layout.ts';
 import { newGeneration } from '../index/generation.ts';

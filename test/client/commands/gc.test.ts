@@ -16,7 +16,7 @@ const reportOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout);
 
 /** Results last used two hours ago, by the machine's clock. */
 async function fill(): Promise<void> {
-  const { uptimeClock } = await import('../../../store/disk/fs/uptime.ts');
+  const { uptimeClock } = await import('../../../system/process/uptime.ts');
   const real = uptimeClock();
   let passed = 0;
   const clock = { name: real.name, now: () => real.now() - 2 * 3_600_000 + passed };

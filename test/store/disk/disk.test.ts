@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { uptimeClock } from '../../../store/disk/fs/uptime.ts';
 import { Index } from '../../../store/disk/index/index.ts';
 import { Leases } from '../../../store/disk/index/leases.ts';
 import { LogicalClock } from '../../../store/disk/index/logical-clock.ts';
@@ -19,6 +18,7 @@ import { DiskResults } from '../../../store/disk/index/results.ts';
 import type { StoreEvent } from '../../../store/events.ts';
 import { STORE } from '../../../store/limits.ts';
 import { openDiskStore } from '../../../store/open.ts';
+import { uptimeClock } from '../../../system/process/uptime.ts';
 import {
   addressOf,
   contentOf,

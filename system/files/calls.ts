@@ -3,8 +3,8 @@
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { isSystemError } from '../../../core/errors.ts';
-import { DESCRIPTORS } from '../../../system/limits.ts';
+import { isSystemError } from '../../core/errors.ts';
+import { DESCRIPTORS } from '../limits.ts';
 
 export const closeFile = promisify(fs.close);
 export const syncData = promisify(fs.fdatasync);

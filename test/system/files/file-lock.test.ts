@@ -5,8 +5,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { LockBusy, withFileLock } from '../../../server/access/file-lock.ts';
 import { readTokens } from '../../../server/access/tokens-file.ts';
+import { LockBusy, withFileLock } from '../../../system/files/file-lock.ts';
 import { identityText, ownIdentity } from '../../../system/process/process-identity.ts';
 import { Random } from '../../rig/random.ts';
 import { soak } from '../../rig/soak.ts';

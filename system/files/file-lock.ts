@@ -16,15 +16,15 @@ import { linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isSystemError } from '../../core/errors.ts';
-import { FILE_LOCK } from '../../system/limits.ts';
-import { bootId } from '../../system/process/boot-id.ts';
+import { FILE_LOCK } from '../limits.ts';
+import { bootId } from '../process/boot-id.ts';
 import {
   identityText,
   livenessOf,
   ownIdentity,
   type ProcessIdentity,
   parseIdentity,
-} from '../../system/process/process-identity.ts';
+} from '../process/process-identity.ts';
 
 export interface LockTimes {
   /** How long to wait for a live holder. */

@@ -4,6 +4,8 @@
 //   npm run package                     for an address or a file; npm refuses to publish them
 //   npm run package -- @our-team/assay  for a registry, under names in your scope
 //
+// The server has no pages at /docs then: `npm run release` makes them first.
+//
 // Assay is not in the public registry. A name without a scope is refused: machines that do not know your
 // registry would ask the public one for it, and anybody can register it there.
 import { kindOf } from './release/kinds.ts';

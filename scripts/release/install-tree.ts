@@ -1,7 +1,7 @@
 // What is installed: the folders of the client and of the server, the same in each package format.
 //
 //   client   assay, assay-start, assay-trace, assay-vary
-//   server   assay-server, node/
+//   server   assay-server, node/, docs/
 //
 // Both fit into one folder. Then `assay serve` finds the Node of the server.
 import { execFileSync } from 'node:child_process';
@@ -17,12 +17,13 @@ export function installClient(folder: string, { programs }: Parts): void {
   for (const name of CLIENT_PROGRAMS) copyFileSync(join(programs, name), join(folder, name));
 }
 
-/** The starter becomes Node where no executable lies beside it. */
-export function installServer(folder: string, { kind, programs, node, addon }: Parts): void {
+/** The starter becomes Node where no executable lies beside it. The server looks for its pages beside `node/`. */
+export function installServer(folder: string, { kind, programs, node, addon, docs }: Parts): void {
   copyBundle(join(folder, 'node'), addon);
   copyFileSync(join(programs, 'assay-start'), join(folder, 'assay-server'));
   copyFileSync(join(node, 'LICENSE'), join(folder, 'node/LICENSE'));
   stripped(kind, join(node, 'bin/node'), join(folder, 'node/node'));
+  if (docs !== undefined) cpSync(docs, join(folder, 'docs'), { recursive: true });
 }
 
 export function installLibrary(folder: string, { addon }: Parts): void {

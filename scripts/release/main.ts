@@ -15,7 +15,7 @@ import { KINDS } from './kinds.ts';
 import { packChooser, packClient, packServer } from './npm.ts';
 import { buildImage } from './oci.ts';
 import { partsFor } from './parts.ts';
-import { RELEASE, ROOT } from './places.ts';
+import { DIST, RELEASE, ROOT } from './places.ts';
 import { billOfMaterials } from './sbom.ts';
 import { tryParts } from './trial.ts';
 
@@ -28,11 +28,13 @@ function commitTime(): Date {
 
 rmSync(STAGED, { recursive: true, force: true });
 mkdirSync(STAGED, { recursive: true });
-progress('building');
-execFileSync(process.execPath, ['--run', 'build'], { cwd: ROOT, stdio: ['ignore', 2, 2] });
+for (const script of ['build', 'docs']) {
+  progress(`npm run ${script}`);
+  execFileSync(process.execPath, ['--run', script], { cwd: ROOT, stdio: ['ignore', 2, 2] });
+}
 const made = commitTime();
 for (const kind of KINDS) {
-  const parts = partsFor(kind);
+  const parts = { ...partsFor(kind), docs: join(DIST, 'docs') };
   progress(`trying the programs for ${kind.arch}`);
   await tryParts(parts);
   packClient(parts, STAGED);

@@ -49,6 +49,8 @@ export interface Parts {
   readonly node: string;
   /** lmdb's addon, patched. */
   readonly addon: Buffer;
+  /** The folder with the pages that the server has at /docs. */
+  readonly docs?: string;
 }
 
 /** Expects the output of `npm run build`. */

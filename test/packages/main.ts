@@ -43,8 +43,8 @@ function tryDebs(root: Root, debs: readonly string[]): void {
   progress('installing');
   root.run(`dpkg --install ${debs.map((file) => root.bring(file)).join(' ')}`);
   assert.match(root.run('stat -c %U:%a /var/lib/assay'), /^assay:750$/m);
-  progress('a server, a first result, and a hit elsewhere');
-  assert.match(root.run(inUse('first')), /assay: miss.*assay: hit \(remote\)/s);
+  progress('a server with its documentation, a first result, and a hit elsewhere');
+  assert.match(root.run(inUse('first')), /title>Assay.*assay: miss.*assay: hit \(remote\)/s);
   progress('an upgrade with data');
   root.run(`echo '// mine' >> /etc/assay/server.jsonc`);
   const newer = debs.map((file) => root.bring(raised(file)));
@@ -75,6 +75,7 @@ function inUse(round: string): string {
     setpriv --reuid=assay --regid=assay --clear-groups ${start} >/tmp/server.log 2>&1 &
     server=$!
     for _ in $(seq 300); do grep -q listening /tmp/server.log && break; sleep 0.1; done
+    /usr/lib/assay/node/node -e "fetch('http://127.0.0.1:8980/docs/').then((page) => page.text()).then(console.log)"
     mkdir -p /tmp/workspace && cd /tmp/workspace
     export ASSAY_REMOTE=http://127.0.0.1:8980
     for store in 1 2; do

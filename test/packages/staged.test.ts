@@ -1,7 +1,16 @@
 // What the Debian packages and the container image would hold is whole, by the files of the last build: paths that
 // belong together are there, and the programs start where nothing else is. `npm run test:packages` installs the packages.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -11,6 +20,8 @@ import { stageImage } from '../../scripts/release/oci.ts';
 import { partsFor } from '../../scripts/release/parts.ts';
 import { PROJECT } from '../../scripts/release/places.ts';
 import { runProcess } from '../rig/assay.ts';
+import { writeFiles } from '../rig/folders.ts';
+import { ServerProcess } from '../rig/server.ts';
 import { AS_ROOT } from '../rig/users.ts';
 
 const STAGING_MS = 120_000;
@@ -63,6 +74,28 @@ test('the service, the configuration and the scripts of the server name what its
   expect(JSON.parse(readFileSync(inside(schema), 'utf8'))).toHaveProperty('title');
   for (const script of ['postinst', 'prerm', 'postrm'])
     expect(lstatSync(inside(`DEBIAN/${script}`)).mode & 0o777).toBe(0o755);
+});
+
+test('an installed server has the documentation that its package brings', {
+  timeout: STAGING_MS,
+}, async () => {
+  const docs = inside('made');
+  writeFiles(docs, { 'index.html': '<h1>Home</h1>', 'files.json': [{ path: 'index.html', scripts: [] }] });
+  const withDocs = { ...parts, docs };
+  for (const one of DEBIAN_PACKAGES.filter(({ name }) => name === 'assay-server')) {
+    mkdirSync(inside('deb'));
+    stageDeb(inside('deb'), one, withDocs, MADE);
+  }
+  stageImage(inside('image'), withDocs);
+  for (const place of ['deb', 'image']) {
+    const program = [inside(`${place}/usr/lib/assay/assay-server`)];
+    const server = await ServerProcess.start(inside(`${place}/store`), { program });
+    try {
+      expect(await (await fetch(`${server.url}/docs/`)).text(), place).toBe('<h1>Home</h1>');
+    } finally {
+      await server.stop();
+    }
+  }
 });
 
 test('the image has every library that its server needs', { timeout: STAGING_MS }, async () => {

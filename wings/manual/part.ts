@@ -36,7 +36,10 @@ export function manualPart(places: readonly string[] = PLACES): ServerPart {
       onlyMethods(app, `${HOME}*`, { config: PUBLIC }, 'GET', 'HEAD');
       app.get<{ Params: { '*': string } }>(`${HOME}*`, { config: PUBLIC }, async ({ params }, reply) => {
         if (!docs)
-          throw new AssayError('ASSAY_NOT_FOUND', 'this build has no documentation: `npm run docs` makes it');
+          throw new AssayError(
+            'ASSAY_NOT_FOUND',
+            'this build has no documentation: in a checkout, `npm run docs` makes it, and `npm run release` packs it',
+          );
         const file = docs.get(params['*']);
         if (!file) throw new AssayError('ASSAY_NOT_FOUND', 'the documentation has no such page');
         return send(reply, file);

@@ -15,7 +15,18 @@ const firstFlag = given.findIndex((argument) => argument.startsWith('--'));
 const asked = firstFlag === -1 ? given : given.slice(0, firstFlag);
 const flags = firstFlag === -1 ? [] : given.slice(firstFlag);
 /** These run only by name. */
-const LONG = ['cold', 'graph', 'growth', 'large-store', 'pages', 'peers', 'profile', 'soak', 'versions'];
+const LONG = [
+  'cold',
+  'graph',
+  'growth',
+  'large-store',
+  'pages',
+  'peers',
+  'profile',
+  'real',
+  'soak',
+  'versions',
+];
 const unknown = asked.filter((name) => !known.includes(name));
 
 if (unknown.length > 0) {

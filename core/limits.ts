@@ -34,3 +34,12 @@ export const PATH_SETS = {
   maxSetBytes: 4 * MIB,
   maxListBytes: 4 * MIB,
 } as const;
+
+/** What clients and servers write as a name. */
+export const NAMES = {
+  /** A namespace. */
+  maxNamespaceLength: 255,
+  /** A name in a path, as file systems have it, and a whole path. */
+  maxFileNameBytes: 255,
+  maxPathLength: 4096,
+} as const;

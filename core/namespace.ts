@@ -1,6 +1,8 @@
 // Namespace: the prefix of a cache URL, and a REAPI instance name. Each result belongs to one namespace. The
 // namespaces of a tenant share their blobs, because a blob's digest is its address. Without tenants all share them.
+
 import { AssayError } from './errors.ts';
+import { NAMES } from './limits.ts';
 
 declare const namespaceBrand: unique symbol;
 
@@ -20,7 +22,6 @@ const PAGE_NAMES: ReadonlySet<string> = new Set([
   'storage',
 ]);
 
-const MAX_LENGTH = 255;
 const PART = /^[0-9A-Za-z_.-]+$/;
 
 /** The header of an answer that names the namespace of what was found or written. */
@@ -129,7 +130,7 @@ export function ancestorsOf(namespace: Namespace): Namespace[] {
 
 export function parseNamespace(text: string): Namespace {
   if (isNamespace(text)) return text;
-  throw new AssayError('ASSAY_BAD_NAMESPACE', JSON.stringify(text.slice(0, MAX_LENGTH)));
+  throw new AssayError('ASSAY_BAD_NAMESPACE', JSON.stringify(text.slice(0, NAMES.maxNamespaceLength)));
 }
 
 /**
@@ -153,7 +154,7 @@ export function storedNamespace(text: string): Namespace | undefined {
 }
 
 function isNamespace(text: string): text is Namespace {
-  return text === '' || (text.length <= MAX_LENGTH && areParts(text));
+  return text === '' || (text.length <= NAMES.maxNamespaceLength && areParts(text));
 }
 
 function areParts(text: string): boolean {

@@ -4,7 +4,9 @@
 // A RelPath is always valid Unicode, because REAPI keeps names as proto strings. Linux allows names that are
 // not UTF-8. Such a name is encoded as a marker and its bytes in hex. A name that begins with the marker is
 // encoded the same way, so the encoding is one to one. Every other name is unchanged.
+
 import { AssayError } from './errors.ts';
+import { NAMES } from './limits.ts';
 
 declare const relPathBrand: unique symbol;
 
@@ -13,12 +15,10 @@ export type RelPath = string & { readonly [relPathBrand]: true };
 export const ROOT = '' as RelPath;
 
 const BYTES_MARKER = '%bytes:';
-const MAX_NAME_BYTES = 255;
-const MAX_PATH_LENGTH = 4096;
 
 export function parseRelPath(text: string): RelPath {
   if (text === '') return ROOT;
-  if (text.length > MAX_PATH_LENGTH) throw badPath(text, 'longer than 4096');
+  if (text.length > NAMES.maxPathLength) throw badPath(text, 'longer than 4096');
   for (const part of text.split('/')) checkPart(part, text);
   return text as RelPath;
 }
@@ -44,7 +44,7 @@ export function childOf(parent: RelPath, name: string): RelPath {
   if (name.includes('/')) throw badPath(name, 'more than one name');
   checkPart(name, name);
   const path = parent === ROOT ? name : `${parent}/${name}`;
-  if (path.length > MAX_PATH_LENGTH) throw badPath(path, 'longer than 4096');
+  if (path.length > NAMES.maxPathLength) throw badPath(path, 'longer than 4096');
   return path as RelPath;
 }
 
@@ -126,7 +126,7 @@ function checkPart(part: string, whole: string): void {
   if (part === '.' || part === '..') throw badPath(whole, `has a part "${part}"`);
   if (part.includes('\0') || !part.isWellFormed()) throw badPath(whole, 'holds NUL or broken Unicode');
   const bytes = part.startsWith(BYTES_MARKER) ? markedBytes(part, whole) : undefined;
-  if ((bytes?.length ?? Buffer.byteLength(part)) > MAX_NAME_BYTES)
+  if ((bytes?.length ?? Buffer.byteLength(part)) > NAMES.maxFileNameBytes)
     throw badPath(whole, 'has a name over 255 bytes');
 }
 

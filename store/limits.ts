@@ -180,6 +180,9 @@ export const STORE = {
   openFilesWaitMs: 60 * SECOND,
   /** Descriptors that are reserved for libraries, the index, logs, and folders being synced. */
   reservedDescriptors: 48,
+  /** The open files get one of so many parts of the other descriptors, and at least so many. Connections have the rest. */
+  descriptorParts: 3,
+  leastOpenFiles: 4,
 
   // Copies of a whole store
 
@@ -191,8 +194,20 @@ export const STORE = {
 
   // The scrub
 
+  /** A scrub adds shorter pauses up: timers are no finer. */
+  shortestPauseMs: 5,
   /** How often a scrub writes its journal. */
   journalMs: 1 * SECOND,
   /** The damaged blobs that the journal lists. */
   maxDamageListed: 100,
+} as const;
+
+/** How much a store does before others get a turn of the event loop. */
+export const TURN = {
+  /** Results that are decoded: from the index, to count holders, … */
+  results: 64,
+  /** … and to look up all that they refer to. */
+  inspectedResults: 16,
+  /** Small blobs that a scrub examines: they are in memory. */
+  scrubbedBlobs: 64,
 } as const;

@@ -1,11 +1,13 @@
 // Lists and examines everything in a disk store, in the order of the index. For verify and for the scrub.
 // It renews no lease, so an inspection does not keep unused blobs.
+
 import { type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { storedNamespace } from '../../core/namespace.ts';
 import { isHolderName } from '../accounts.ts';
 import { examine } from '../layers/examine.ts';
 import { verified } from '../layers/verify.ts';
+import { TURN } from '../limits.ts';
 import type { RawBlobs } from '../raw.ts';
 import type {
   Blob,
@@ -22,8 +24,6 @@ import { decodePresence, decodeResult, numbersIn, resultAddressIn } from './inde
 import { type Row, rowsFrom } from './index/tables.ts';
 
 const FIRST = Buffer.alloc(1);
-/** Each result is decoded, and its references are looked up, without yielding to the event loop. */
-const RESULTS_PER_PAGE = 16;
 
 export class DiskInspection implements Inspection {
   readonly #index: Index;
@@ -60,7 +60,7 @@ export class DiskInspection implements Inspection {
 
   async resultsAfter(position: string | undefined): Promise<ResultsPage> {
     const start = position === undefined ? FIRST : Buffer.from(position, 'hex');
-    const rows = this.#rows('results', start, position !== undefined, RESULTS_PER_PAGE);
+    const rows = this.#rows('results', start, position !== undefined, TURN.inspectedResults);
     return { results: rows.map((row) => this.#inspected(row)), position: rows.at(-1)?.key.toString('hex') };
   }
 

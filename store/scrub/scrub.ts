@@ -2,7 +2,7 @@
 // Resumes after an interruption, because the journal holds its progress. Blobs come in the order of their
 // hashes, which are evenly distributed, so the last hash shows the share that is done.
 import type { Digest, Hash } from '../../core/digest.ts';
-import { STORE } from '../limits.ts';
+import { STORE, TURN } from '../limits.ts';
 import type { Inspection, ResultAddress } from '../store.ts';
 import type { Throttle } from './throttle.ts';
 
@@ -36,9 +36,6 @@ export interface ScrubOptions {
   readonly onPage?: () => Promise<void>;
   readonly signal?: AbortSignal;
 }
-
-/** Small blobs are in memory, so examining them never yields; a server must serve others meanwhile. */
-const BLOBS_PER_YIELD = 64;
 
 function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
@@ -74,7 +71,7 @@ async function examineBlobs(from: ScrubProgress, options: ScrubOptions): Promise
       if (signal?.aborted) return undefined;
       progress = await examineOne(progress, digest, options);
       onProgress(progress);
-      if (progress.blobs % BLOBS_PER_YIELD === 0) await yieldToEventLoop();
+      if (progress.blobs % TURN.scrubbedBlobs === 0) await yieldToEventLoop();
     }
     await onPage?.();
   }

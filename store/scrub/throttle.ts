@@ -1,4 +1,5 @@
 // A limit on bytes per second for background work. Unused time does not accumulate into a burst.
+import { STORE } from '../limits.ts';
 
 export class Throttle {
   readonly #bytesPerSecond: number;
@@ -21,12 +22,9 @@ export class Throttle {
     const now = this.#now();
     this.#freeAt = Math.max(this.#freeAt, now) + (bytes / this.#bytesPerSecond) * 1000;
     const ahead = this.#freeAt - now;
-    if (ahead > MIN_PAUSE_MS) await this.#wait(ahead);
+    if (ahead > STORE.shortestPauseMs) await this.#wait(ahead);
   }
 }
-
-/** Shorter pauses are added up: timers are no finer. */
-const MIN_PAUSE_MS = 5;
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {

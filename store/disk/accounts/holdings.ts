@@ -4,7 +4,9 @@
 // So a crash, or another process on the store, makes it wrong only until the next count. While a count runs, a
 // change of an entry that it has passed changes its sums too. The count also repairs A1: it adds the holder of
 // each result to the blobs that the result names.
+
 import type { Digest } from '../../../core/digest.ts';
+import { TURN } from '../../limits.ts';
 import type { LabelAddress } from '../../store.ts';
 import type { HoldingsListener, Index } from '../index/index.ts';
 import { labelBytes } from '../index/labels.ts';
@@ -32,8 +34,6 @@ interface Progress {
 }
 
 const FIRST = Buffer.alloc(1);
-/** Each is decoded without yielding to the event loop. */
-const RESULTS_PER_PAGE = 64;
 const NO_ACCOUNTS: readonly Account[] = [];
 
 export class Holdings implements HoldingsListener, Holders {
@@ -149,7 +149,7 @@ export class Holdings implements HoldingsListener, Holders {
   ): Promise<void> {
     const progress: Progress = { table, last: FIRST, sums };
     this.#progress = progress;
-    const most = table === 'results' ? RESULTS_PER_PAGE : undefined;
+    const most = table === 'results' ? TURN.results : undefined;
     for (let isLater = false; ; isLater = true) {
       const began = performance.now();
       this.#index.refresh();

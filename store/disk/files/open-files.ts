@@ -7,10 +7,6 @@ import { descriptorLimit } from '../../../system/process/descriptors.ts';
 import { STORE } from '../../limits.ts';
 import { Semaphore } from '../../shared/semaphore.ts';
 
-/** A third of the descriptors that are left; the rest is for connections. */
-const SHARE = 3;
-const LEAST = 4;
-
 let semaphore: Semaphore | undefined;
 
 /** Created with the first file: most runs read no large blob. */
@@ -20,9 +16,9 @@ function openFileSemaphore(): Semaphore {
 }
 
 function newSemaphore(): Semaphore {
-  const left = Math.floor((descriptorLimit() - STORE.reservedDescriptors) / SHARE);
+  const left = Math.floor((descriptorLimit() - STORE.reservedDescriptors) / STORE.descriptorParts);
   return new Semaphore({
-    permits: Math.max(LEAST, Math.min(STORE.openFiles, left)),
+    permits: Math.max(STORE.leastOpenFiles, Math.min(STORE.openFiles, left)),
     maxWaiting: STORE.openFilesWaiting,
     waitMs: STORE.openFilesWaitMs,
   });

@@ -1,8 +1,10 @@
 // The result records of the disk engine. Each is checked on every read, because no other check covers it.
 // A record that fails is removed, which makes it a miss.
+
 import { isDeepStrictEqual } from 'node:util';
 import type { Digest } from '../../../core/digest.ts';
 import type { OnStoreEvent } from '../../events.ts';
+import { TURN } from '../../limits.ts';
 import type { RecordsPage, ResultAddress, ResultRecords, StoredResult } from '../../store.ts';
 import type { Index } from './index.ts';
 import type { Leases } from './leases.ts';
@@ -11,8 +13,6 @@ import { ResultMemo } from './result-memo.ts';
 import { rowsFrom } from './tables.ts';
 
 const FIRST = Buffer.alloc(1);
-/** Each is decoded without yielding to the event loop. */
-const ROWS_PER_PAGE = 64;
 
 /** Who holds the blobs that a result names (A1 of accounts.ts). */
 export interface Holders {
@@ -81,7 +81,7 @@ export class DiskResults implements ResultRecords {
     this.#index.refresh();
     const start = position === undefined ? FIRST : Buffer.from(position, 'hex');
     const table = this.#index.tables.table('results');
-    const rows = rowsFrom(table, start, undefined, position !== undefined, ROWS_PER_PAGE);
+    const rows = rowsFrom(table, start, undefined, position !== undefined, TURN.results);
     const records = rows.flatMap(({ key, value }) => {
       const address = resultAddressIn(key);
       const result = address && decodeResult(key, value);

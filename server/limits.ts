@@ -219,6 +219,8 @@ export const ACCOUNTING = {
   /** How long a client may take to ask for another result than the predicted one, and how many may be undecided. */
   predictionMs: 3 * SECOND,
   maxPredictions: 10_000,
+  /** The part of a User-Agent, or of another name of a caller, that is read. */
+  maxCallerText: 100,
 } as const;
 
 /** How long the store's history keeps documents. */
@@ -234,9 +236,33 @@ export const HISTORY = {
   countMs: 1 * MINUTE,
   /** How often old documents are removed. */
   retentionMs: 10 * MINUTE,
+  /** How long used tokens and ended sessions are kept beyond their end: the clock of another server may be behind. */
+  usedTokensMs: 60 * MINUTE,
+  /** A smaller document is stored as it is. The largest one after decompression. */
+  compressedFrom: 1 * KIB,
+  maxDocumentBytes: 16 * MIB,
 } as const;
 
 /** What the history may take of a store that has this limit. */
 export function historyShare(limit: number): number {
   return Math.min(HISTORY.bytes, limit * HISTORY.share);
 }
+
+/** What a message of a protocol may contain. */
+export const PROTOCOL = {
+  /** The message of a gRPC status. It may quote the request, and travels in a trailer, whose size is limited. */
+  maxStatusLength: 1024,
+  /** The resource name of a byte stream, and each field of a WriteRequest but the data. */
+  maxResourceNameLength: 2048,
+  maxWriteFieldBytes: 4 * KIB,
+  /** URIs of one asset. */
+  maxAssetUris: 64,
+  /** The version of an entry of GitHub's cache, and the id of a block of its uploads. */
+  maxVersionLength: 512,
+  maxBlockIdLength: 256,
+  /** Rush asks for a miss again. So many requests within this time count once. */
+  repeatedMisses: 3,
+  repeatedMissMs: 15 * SECOND,
+  /** The longest duration of a task that Turborepo may report. */
+  maxDurationMs: 31 * 24 * 60 * MINUTE,
+} as const;

@@ -5,8 +5,6 @@ import type { History } from '../../store/history.ts';
 import { STORE } from '../../store/limits.ts';
 import { HISTORY, historyShare } from '../limits.ts';
 
-const CLOCKS_DIFFER_MS = 60 * 60 * 1000;
-
 /** How long each kind is kept. */
 export const KEPT_MS: Readonly<Record<string, number>> = {
   run: HISTORY.keptMs,
@@ -24,9 +22,9 @@ export const KEPT_MS: Readonly<Record<string, number>> = {
   minute: HISTORY.minutesKeptMs,
   'ten-minutes': HISTORY.minutesKeptMs,
   node: HISTORY.minutesKeptMs,
-  /** Its time is the end of the token, or of the session. The clock of another server may be behind this one's. */
-  'used-token': CLOCKS_DIFFER_MS,
-  'ended-session': CLOCKS_DIFFER_MS,
+  /** Its time is the end of the token, or of the session. */
+  'used-token': HISTORY.usedTokensMs,
+  'ended-session': HISTORY.usedTokensMs,
 };
 
 /** The largest first: what a full history loses. */

@@ -1,6 +1,7 @@
 // One gRPC call and its response.
 // Guarantee: a call ends with one status, which is counted once. Every error becomes a status of the
 // catalogue.
+
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { AssayError } from '../../core/errors.ts';
 import { frame, frameHeader } from '../../core/grpc/frame.ts';
@@ -11,6 +12,7 @@ import { freeBuffer } from '../capacity/buffers.ts';
 import type { Transfer } from '../connection/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import { BodyReader } from '../http/body-reader.ts';
+import { PROTOCOL } from '../limits.ts';
 import { RequestScope } from '../request/scope.ts';
 import { untilWritesAreDone } from './in-flight.ts';
 import type { Method } from './method.ts';
@@ -21,9 +23,6 @@ const HEAD = [':status', '200', 'content-type', 'application/grpc'];
 const OK_TRAILERS = { 'grpc-status': String(GRPC_STATUS.OK) };
 const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
 const WITHOUT_BODY = { endStream: true, sendDate: false };
-
-/** A message may quote the request, and it travels in a trailer, whose size is limited. */
-const MAX_MESSAGE_LENGTH = 1024;
 
 const CUT_SHORT = new AssayError('ASSAY_BODY_TIMEOUT', 'the response was cut short');
 /** The trailers until a response is complete: node:http2 asks for them even if a stream closes early. */
@@ -286,5 +285,5 @@ export function statusMessage(error: AssayError): string {
 /** The detail of a server error may name folders of this machine, so the client gets only the summary. */
 export function plainMessage({ code, detail, entry }: AssayError): string {
   const text = entry.status >= 500 ? entry.summary : detail;
-  return `${code}: ${text}`.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+  return `${code}: ${text}`.slice(0, PROTOCOL.maxStatusLength).toWellFormed();
 }

@@ -1,13 +1,13 @@
 // The documents of the dashboard in the store's history: JSON, compressed if that is worth it.
 // A document that can't be read counts as not there: no page fails because of it.
+
 import { setImmediate } from 'node:timers/promises';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Namespace } from '../../core/namespace.ts';
 import type { History, HistoryDocument, HistoryQuery } from '../../store/history.ts';
 import { STORE } from '../../store/limits.ts';
+import { HISTORY } from '../limits.ts';
 
-const COMPRESSED_FROM = 1024;
-const MAX_JSON_BYTES = 16 * 1024 * 1024;
 const OPEN_BRACE = 0x7b;
 
 export interface DocumentName {
@@ -19,14 +19,16 @@ export interface DocumentName {
 
 export function documentOf(name: DocumentName, value: object): HistoryDocument {
   const json = Buffer.from(JSON.stringify(value));
-  return { ...name, bytes: json.length < COMPRESSED_FROM ? json : zstdCompressSync(json) };
+  return { ...name, bytes: json.length < HISTORY.compressedFrom ? json : zstdCompressSync(json) };
 }
 
 /** Undefined if it is not JSON that this server wrote. */
 export function contentOf<T extends object>({ bytes }: HistoryDocument): T | undefined {
   try {
     const json =
-      bytes[0] === OPEN_BRACE ? bytes : zstdDecompressSync(bytes, { maxOutputLength: MAX_JSON_BYTES });
+      bytes[0] === OPEN_BRACE
+        ? bytes
+        : zstdDecompressSync(bytes, { maxOutputLength: HISTORY.maxDocumentBytes });
     return JSON.parse(json.toString());
   } catch {
     return undefined;

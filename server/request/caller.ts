@@ -39,7 +39,6 @@ const KNOWN: ReadonlySet<string> = new Set([
   'turbo',
 ]);
 
-const MAX_TEXT = 100;
 const NAME = /^[a-z][a-z0-9]{0,30}/;
 
 interface Remembered {
@@ -64,7 +63,7 @@ export class Callers {
     const known = this.#byAgent.get(name);
     if (known?.caller.protocol === protocol) return known.caller;
     const caller = newCaller(name, protocol, undefined, '');
-    if (name.length <= MAX_TEXT) remember(this.#byAgent, name, { name, caller });
+    if (name.length <= ACCOUNTING.maxCallerText) remember(this.#byAgent, name, { name, caller });
     return caller;
   }
 
@@ -98,7 +97,7 @@ function newCaller(name: string, protocol: string, version: string | undefined, 
 }
 
 function toolOf(text: string): string | undefined {
-  const [name = ''] = NAME.exec(text.slice(0, MAX_TEXT).toLowerCase()) ?? [];
+  const [name = ''] = NAME.exec(text.slice(0, ACCOUNTING.maxCallerText).toLowerCase()) ?? [];
   return KNOWN.has(name) ? name : undefined;
 }
 
@@ -156,6 +155,6 @@ class Fields {
   }
 
   get text(): string {
-    return decoded.toString('utf8', this.start, Math.min(this.end, this.start + MAX_TEXT));
+    return decoded.toString('utf8', this.start, Math.min(this.end, this.start + ACCOUNTING.maxCallerText));
   }
 }

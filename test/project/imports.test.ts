@@ -50,7 +50,8 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   ],
   hermeticity: ['limits.ts', 'trace  sandbox', 'lenses', 'verdict', 'reproduction.ts'],
   server: [
-    'limits.ts  log.ts  lifecycle.ts  context.ts  regular-file.ts  server-port.ts  history',
+    'limits.ts  log.ts  lifecycle.ts  context.ts  regular-file.ts  server-port.ts',
+    'history',
     'background  capacity  access',
     'request',
     'http',

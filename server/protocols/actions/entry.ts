@@ -1,5 +1,6 @@
 // The addresses of a cache entry of GitHub Actions. An entry has a key and a version, which is a hash of the
 // paths and the compression. A label for each key lets a lookup find entries by a prefix.
+
 import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import {
@@ -10,16 +11,19 @@ import {
 } from '../../../core/namespace.ts';
 import { isLossless } from '../../../core/text/lossless.ts';
 import type { ResultAddress } from '../../../store/store.ts';
+import { PROTOCOL } from '../../limits.ts';
 
-const MAX_VERSION_LENGTH = 512;
 const PENDING = protocolNamespace(UPLOAD_PARTS.actions, DEFAULT_NAMESPACE);
 
 /**
  * The namespace of all entries of a version. A version may be any text, so its hash is part of the namespace.
  */
 export function versionNamespace(within: Namespace, version: string): Namespace {
-  if (version === '' || version.length > MAX_VERSION_LENGTH || !isLossless(version))
-    throw new AssayError('ASSAY_BAD_MESSAGE', `version must have 1 to ${MAX_VERSION_LENGTH} characters`);
+  if (version === '' || version.length > PROTOCOL.maxVersionLength || !isLossless(version))
+    throw new AssayError(
+      'ASSAY_BAD_MESSAGE',
+      `version must have 1 to ${PROTOCOL.maxVersionLength} characters`,
+    );
   return protocolNamespace(`actions/${hashOf(version)}`, within);
 }
 

@@ -1,6 +1,7 @@
 // Asset: a blob or a folder under a name, which is a URI with qualifiers. A push may change what a name
 // refers to. It is stored as a result in its own namespace, so a fetch finds it only while all its content is
 // stored.
+
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { type Namespace, protocolNamespace } from '../../../core/namespace.ts';
@@ -11,6 +12,7 @@ import { ActionResult, type Digest, ExecutedActionMetadata } from '../../../core
 import { decodeResult } from '../../../core/result.ts';
 import { isLossless } from '../../../core/text/lossless.ts';
 import type { ResultAddress } from '../../../store/store.ts';
+import { PROTOCOL } from '../../limits.ts';
 
 export type AssetKind = 'blob' | 'directory';
 
@@ -25,7 +27,6 @@ export interface Asset {
 
 export type FoundAsset = Pick<Asset, 'digest' | 'pushedAt' | 'expiresAt'>;
 
-const MAX_URIS = 64;
 const ASSET_PATH = 'asset';
 const TIMES_TYPE = 'type.googleapis.com/assay.v1.AssetTimes';
 const NOTHING = Buffer.alloc(0);
@@ -39,7 +40,7 @@ export function checkAssetName(uris: readonly string[], qualifiers: readonly Qua
   const texts = [...uris, ...qualifiers.flatMap(({ name, value }) => [name, value])];
   const isFine =
     uris.length > 0 &&
-    uris.length <= MAX_URIS &&
+    uris.length <= PROTOCOL.maxAssetUris &&
     !uris.includes('') &&
     names.size === qualifiers.length &&
     texts.every(isLossless);

@@ -1,11 +1,13 @@
 // Uploads in the way of Azure Blob Storage: the whole blob in one PUT, or blocks in any order and then a list
 // of blocks. Blocks are in the store, so a restart loses none. Unused blocks are evicted like any result.
+
 import { type Digest, digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE, protocolNamespace, UPLOAD_PARTS } from '../../../core/namespace.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { receiveWhole } from '../../http/upload.ts';
+import { PROTOCOL } from '../../limits.ts';
 import { findOwnArtifact } from '../shared/artifact.ts';
 import { checkArtifactPut, receiveArtifact, storeArtifact } from '../shared/artifact-exchange.ts';
 import { assembled, assembledSize, assemblies } from '../shared/assembly.ts';
@@ -55,11 +57,9 @@ function blockAddress(uploadId: string, blockId: string): ResultAddress {
   return { namespace: BLOCKS, key: digestOf(Buffer.from(`${uploadId}\0${blockId}`)).hash };
 }
 
-const MAX_BLOCK_ID_LENGTH = 256;
-
 function blockIdIn(query: URLSearchParams): string {
   const id = query.get('blockid') ?? '';
-  if (id === '' || id.length > MAX_BLOCK_ID_LENGTH)
+  if (id === '' || id.length > PROTOCOL.maxBlockIdLength)
     throw unsupported('blockid must have 1 to 256 characters');
   return id;
 }

@@ -6,9 +6,11 @@
 //
 // An instance may contain "/", but not the words "blobs", "compressed-blobs" and "uploads": the first of them
 // ends it.
+
 import { type Digest, parseDigest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace } from '../../../core/namespace.ts';
+import { PROTOCOL } from '../../limits.ts';
 import { namespaceOf } from './instance.ts';
 
 export interface BlobName {
@@ -25,17 +27,16 @@ export interface UploadName extends BlobName {
 const READ = /^(?:(.+?)\/)??(?:blobs|compressed-blobs\/([^/]*))\/(?:sha256\/)?([^/]*)\/(\d{1,16})$/;
 const WRITE =
   /^(?:(.+?)\/)??uploads\/([^/]{1,128})\/(?:blobs|compressed-blobs\/([^/]*))\/(?:sha256\/)?([^/]*)\/(\d{1,16})(?:\/.*)?$/s;
-const MAX_LENGTH = 2048;
 
 export function parseReadName(text: string): BlobName {
-  const match = text.length <= MAX_LENGTH ? READ.exec(text) : null;
+  const match = text.length <= PROTOCOL.maxResourceNameLength ? READ.exec(text) : null;
   if (!match) throw badResourceName(text);
   const [, instance = '', compressor, hash = '', size = ''] = match;
   return { ...blobOf(hash, size, compressor), namespace: namespaceOf(instance) };
 }
 
 export function parseUploadName(text: string): UploadName {
-  const match = text.length <= MAX_LENGTH ? WRITE.exec(text) : null;
+  const match = text.length <= PROTOCOL.maxResourceNameLength ? WRITE.exec(text) : null;
   if (!match) throw badResourceName(text);
   const [, instance = '', id = '', compressor, hash = '', size = ''] = match;
   return { ...blobOf(hash, size, compressor), namespace: namespaceOf(instance), id };

@@ -2,14 +2,13 @@
 // arrives. Joining each message first would cost as much as receiving it (docs/decisions/0050).
 //
 // The name, the offset and finish_write must come before the data, as every protobuf library writes them.
+
 import { WireType } from '@bufbuild/protobuf/wire';
 import { AssayError } from '../../../core/errors.ts';
+import { PROTOCOL } from '../../limits.ts';
 
 const FRAME_HEAD_BYTES = 5;
 const MAX_VARINT_BYTES = 10;
-
-/** The limit for every field but the data. */
-const MAX_FIELD_BYTES = 4096;
 
 const RESOURCE_NAME = 1;
 const WRITE_OFFSET = 2;
@@ -96,7 +95,7 @@ export class WriteParser {
     const isAllThere = within.length === this.#messageLeft;
     const field = readField(within);
     if (!field || (field.number !== DATA && field.end > within.length)) {
-      if (isAllThere || within.length > MAX_FIELD_BYTES) throw malformed();
+      if (isAllThere || within.length > PROTOCOL.maxWriteFieldBytes) throw malformed();
       return 0;
     }
     if (field.number === DATA && field.wireType === WireType.LengthDelimited) return this.#beginData(field);

@@ -3,10 +3,7 @@
 import type { ResultAddress } from '../../../store/store.ts';
 import type { ServerContext } from '../../context.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { SERVER } from '../../limits.ts';
-
-const TIMES = 3;
-const WITHIN_MS = 15_000;
+import { PROTOCOL, SERVER } from '../../limits.ts';
 
 interface Miss {
   readonly at: number;
@@ -36,7 +33,7 @@ export class RepeatedMisses {
   isRepeated(name: string): boolean {
     const now = this.#now();
     const miss = this.#misses.get(name);
-    if (miss && now - miss.at < WITHIN_MS && miss.asked < TIMES) {
+    if (miss && now - miss.at < PROTOCOL.repeatedMissMs && miss.asked < PROTOCOL.repeatedMisses) {
       miss.asked++;
       return true;
     }

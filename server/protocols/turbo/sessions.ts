@@ -1,12 +1,13 @@
 // The events that Turborepo sends after its lookups: which session looked up what at the remote, and how long the task
 // had taken when it ran. They name the runs of the dashboard; no answer depends on them.
+
 import type { Exchange } from '../../http/exchange.ts';
+import { PROTOCOL } from '../../limits.ts';
 import type { Session } from '../../request/observer.ts';
 import { artifactIn, type Team } from './address.ts';
 
 const HASH = /^[0-9A-Za-z_-]{1,255}$/;
 const SESSION = /^[\x21-\x7e]{1,100}$/;
-const MAX_DURATION_MS = 31 * 24 * 60 * 60 * 1000;
 
 interface Event {
   readonly session: string;
@@ -47,7 +48,7 @@ function eventIn(value: unknown): Event | undefined {
   if (source !== 'REMOTE' || (event !== 'HIT' && event !== 'MISS')) return undefined;
   if (typeof sessionId !== 'string' || !SESSION.test(sessionId)) return undefined;
   if (typeof hash !== 'string' || !HASH.test(hash)) return undefined;
-  const isDuration = typeof duration === 'number' && duration >= 0 && duration <= MAX_DURATION_MS;
+  const isDuration = typeof duration === 'number' && duration >= 0 && duration <= PROTOCOL.maxDurationMs;
   return {
     session: sessionId,
     hash,

@@ -67,12 +67,21 @@ export const REMOTE = {
   /** After this many more wrong predictions than right ones, a client asks for none. */
   wrongPredictions: 8,
   maxLabelBytes: 64 * KIB,
+  /** After this many failures in a row, `assay verify` does not ask the remote for whole blobs again. */
+  healingFaults: 3,
 } as const;
 
 /** What the history keeps for `assay explain`, and how much of it is shown at once. */
 export const HISTORY = {
   keptDifferences: 5000,
   shownDifferences: 20,
+  /** Earlier keys of a step that are tried for the paths that it read. */
+  triedKeys: 10,
+  /** Earlier actions that are compared in full if none is of the same step. */
+  comparedActions: 10,
+  /** Of a reason in the file of graph runs, and of a command in the list of steps. */
+  longestReason: 1000,
+  longestCommand: 60,
 } as const;
 
 /** What an Assay server tells of the earlier action of a step. */
@@ -164,6 +173,8 @@ export const RUN = {
   historyEntries: 5000,
   /** A larger history file is shortened. */
   historyBytes: 4 * MIB,
+  /** Names that are tried for a staging folder. */
+  stagingNames: 1000,
 } as const;
 
 export const GRAPH = {
@@ -222,6 +233,8 @@ export const OBSERVED = {
   /** The largest kernel file that is compared, and the same for those that grow with the processors. */
   kernelFileBytes: 64 * KIB,
   processorFileBytes: 4 * MIB,
+  /** Network interfaces whose addresses are compared: a machine with containers has one for each of them. */
+  interfaces: 8,
 } as const;
 
 export const LENSES = {
@@ -233,4 +246,26 @@ export const LENSES = {
 export const INIT = {
   /** A command that prints nothing for this long may wait for changes, or serve. */
   quietMs: 20 * SECOND,
+  /** The largest file that is searched for variables, for larger ones are data or generated; and how many are. */
+  variablesBytes: 256 * KIB,
+  variablesFiles: 500,
+} as const;
+
+/** How far Assay follows what an action declares. */
+export const DECLARED = {
+  /** A script of package.json that runs another one, and so on. */
+  deepestScript: 5,
+  /** An interpreter that is itself a script, and so on; the part of a script in which its first line must end. */
+  deepestInterpreter: 4,
+  shebangBytes: 256,
+  /** Links that one path may go through. Linux gives up after as many, too. */
+  maxLinks: 40,
+  /** Compiled patterns that a process keeps. */
+  compiledPatterns: 1000,
+} as const;
+
+/** `assay audit`. */
+export const AUDIT = {
+  /** A folder with more files counts as too large for one pattern. */
+  patternFiles: 20_000,
 } as const;

@@ -4,6 +4,7 @@
 // A cache belongs to one tool, and counts only if the command names that tool: as its program, in its shell
 // line, behind a runner such as npx, or in the script of package.json that it runs. To every other command it
 // is a file like any other.
+
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import {
@@ -16,6 +17,7 @@ import {
   ROOT,
   toSystemPath,
 } from '../../core/path.ts';
+import { DECLARED } from '../limits.ts';
 import type { RunRequest } from './request.ts';
 import { commandsOf } from './shell-line.ts';
 
@@ -150,8 +152,6 @@ const SHELLS = /^(?:ba|da|z)?sh$/;
 const SHELL_LINE = /^-[a-z]*c$/;
 /** Flags, assignments, and the seconds of `timeout`. */
 const NO_PROGRAM = /^-|^\w+=|^\d+[smh]?$/;
-/** A script that runs another one, and so on. */
-const DEEPEST_SCRIPT = 5;
 
 /** The names of the programs that a command starts, as far as its words and the scripts of package.json show. */
 function programsOf(command: readonly string[], folder: string, depth = 0): string[] {
@@ -165,7 +165,7 @@ function programsOf(command: readonly string[], folder: string, depth = 0): stri
     return !NO_PROGRAM.test(word) && !RUNNERS.has(name) && !PYTHON.test(name);
   });
   if (named === undefined) return [];
-  const script = named === first || depth >= DEEPEST_SCRIPT ? undefined : scriptIn(folder, named);
+  const script = named === first || depth >= DECLARED.deepestScript ? undefined : scriptIn(folder, named);
   if (script !== undefined) return programsOfLine(script, folder, depth + 1);
   return [basename(named).replace(/\.(?:[cm]?js|py)$/, '')];
 }

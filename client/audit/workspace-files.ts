@@ -1,5 +1,6 @@
 // The files of the workspace, and which of them an input pattern could take: no outputs, nothing that
 // .gitignore hides, and neither .git nor .assay. Folders are listed when they are asked for.
+
 import { readlinkSync, type Stats } from 'node:fs';
 import { childOf, isWithin, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import { absPath, inside } from '../../system/paths/absolute-path.ts';
@@ -9,9 +10,7 @@ import { targetInWorkspace } from '../files/links.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
 import { TrackedFiles } from '../inputs/git-tracked.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
-
-/** A folder with more files counts as too large for one pattern. */
-const MOST_FILES = 20_000;
+import { AUDIT } from '../limits.ts';
 
 export class WorkspaceFiles {
   readonly #outputs: readonly RelPath[];
@@ -36,7 +35,7 @@ export class WorkspaceFiles {
   /** All files and links below the folder; undefined if there are too many. */
   below(folder: RelPath): readonly RelPath[] | undefined {
     const found = this.#listBelow(folder);
-    return found.length > MOST_FILES ? undefined : found;
+    return found.length > AUDIT.patternFiles ? undefined : found;
   }
 
   /** Every file and link below the folder, ignored or not; undefined if there are too many. */
@@ -45,7 +44,7 @@ export class WorkspaceFiles {
     for (const { name, isFolder } of this.#stats.list(folder)) {
       const path = childOf(folder, name);
       const below = isFolder ? this.all(path) : [path];
-      if (below === undefined || found.length + below.length > MOST_FILES) return undefined;
+      if (below === undefined || found.length + below.length > AUDIT.patternFiles) return undefined;
       found.push(...below);
     }
     return found;
@@ -96,7 +95,7 @@ export class WorkspaceFiles {
     const found: RelPath[] = [];
     for (const { name, isFolder } of this.#stats.list(folder)) {
       const path = childOf(folder, name);
-      if (found.length > MOST_FILES) break;
+      if (found.length > AUDIT.patternFiles) break;
       if (isPrivateFolder(name) || this.#isInOutput(path) || this.isIgnored(path)) continue;
       if (isFolder) found.push(...this.#listBelow(path));
       else found.push(path);

@@ -1,5 +1,6 @@
 // The workspace paths that the last run of each step accessed beyond its declaration.
 // Only the local store has them, so a machine that never ran a step has none for it.
+
 import type { Hash } from '../../core/digest.ts';
 import { parentOf } from '../../core/path.ts';
 import type { ObservedPath, PathSet } from '../../core/path-set.ts';
@@ -7,6 +8,7 @@ import type { Store } from '../../store/store.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { type HistoryEntry, historyOf, stepOf } from '../history/history.ts';
+import { HISTORY } from '../limits.ts';
 import { openUsableStore } from '../local-store/open.ts';
 import { candidates } from '../path-sets/path-sets.ts';
 import { ABSENT } from '../path-sets/states.ts';
@@ -16,9 +18,6 @@ import type { ReachContext } from './step-reach.ts';
 
 /** By step id; absent for a step without a known run. */
 export type SeenPaths = ReadonlyMap<string, PathSet>;
-
-/** How many earlier keys of a step are tried. */
-const KEYS = 10;
 
 /** For the steps `asked`. Without a usable store the answer is empty. */
 export async function readSeenPaths(
@@ -55,7 +54,7 @@ function lastRuns(
 
 /** From the newest run that recorded paths: failed and unwatched runs record none. */
 async function lastSeen(runs: readonly HistoryEntry[], store: Store): Promise<PathSet | undefined> {
-  for (const key of [...new Set(runs.map((run) => run.key))].slice(0, KEYS)) {
+  for (const key of [...new Set(runs.map((run) => run.key))].slice(0, HISTORY.triedKeys)) {
     const set = await inWorkspace(key, store);
     if (set) return set;
   }

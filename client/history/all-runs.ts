@@ -1,10 +1,10 @@
 // The runs of a store: those of graphs, and those of single commands as graphs of one step.
 // A run whose line can't be read is left out.
+
 import { commandText } from '../../hermeticity/verdict/finding.ts';
+import { HISTORY } from '../limits.ts';
 import { type GraphRun, graphRunsFile, readRuns } from './graph-runs.ts';
 import { type HistoryEntry, historyOf } from './history.ts';
-
-const LONGEST_COMMAND = 60;
 
 /** Oldest first. */
 export function allRuns(store: string): GraphRun[] {
@@ -30,7 +30,7 @@ function runOf({
   reason,
 }: HistoryEntry): GraphRun {
   const text = commandText(command).replaceAll(/[\s\p{Cc}]+/gu, ' ');
-  const step = text.length > LONGEST_COMMAND ? `${text.slice(0, LONGEST_COMMAND - 1)}…` : text;
+  const step = text.length > HISTORY.longestCommand ? `${text.slice(0, HISTORY.longestCommand - 1)}…` : text;
   const row: GraphRun['steps'][number] =
     exitCode !== 0
       ? [step, 'failed', commandMs, 0, `ended with ${exitCode}`]

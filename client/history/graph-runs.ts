@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { replaceFile } from '../../system/files/replace-file.ts';
 import type { GraphSummary, StepOutcome } from '../graph/view/events.ts';
 import type { SummaryRow } from '../graph/view/markdown.ts';
-import { GRAPH } from '../limits.ts';
+import { GRAPH, HISTORY } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
 import { appendPrivate, readPrivate } from '../local-store/private-file.ts';
 
@@ -19,8 +19,6 @@ export interface GraphRun {
   readonly steps: readonly (readonly [string, StepOutcome, number, number, why?: string])[];
   readonly warnings?: readonly string[];
 }
-
-const LONGEST_WHY = 1000;
 
 export function graphRunsFile(storeFolder: string): string {
   return join(clientFolder(storeFolder), 'runs.jsonl');
@@ -39,7 +37,9 @@ export function appendRun(
     bytesDown: summary.bytesDown,
     steps: rows.map(({ step, outcome, commandMs, elapsedMs, why }) => {
       const times = [Math.round(commandMs), Math.round(elapsedMs)] as const;
-      return why === '' ? [step, outcome, ...times] : [step, outcome, ...times, why.slice(0, LONGEST_WHY)];
+      return why === ''
+        ? [step, outcome, ...times]
+        : [step, outcome, ...times, why.slice(0, HISTORY.longestReason)];
     }),
     ...(summary.warnings.length > 0 && { warnings: summary.warnings }),
   };

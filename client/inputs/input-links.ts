@@ -1,6 +1,7 @@
 // The symbolic links between the paths of inputs and the files themselves.
 // Bazel lays out the inputs of an action as links into the source tree. The key has the content of each file,
 // so neither a link on the way to it nor the file's real path is an undeclared input.
+
 import { lstatSync, readlinkSync } from 'node:fs';
 import { nameOf, parentOf, type RelPath, ROOT } from '../../core/path.ts';
 import {
@@ -14,6 +15,7 @@ import {
   targetOfLink,
   toBytes,
 } from '../../system/paths/absolute-path.ts';
+import { DECLARED } from '../limits.ts';
 
 export interface InputLinks {
   /** Every link on the way from the path of an input to its file. */
@@ -26,9 +28,6 @@ export interface InputLinks {
    */
   readonly trees: ReadonlyMap<RelPath, AbsPath>;
 }
-
-/** Linux gives up after as many links, too. */
-const MAX_LINKS = 40;
 
 /** `inputs`: all in the workspace, each a file after all links. */
 export function findInputLinks(inputs: readonly RelPath[], workspace: string): InputLinks {
@@ -87,7 +86,7 @@ class LinkResolver {
   #follow(path: AbsPath, depth: number): AbsPath {
     const known = this.found.get(path);
     if (known !== undefined) return known;
-    const target = depth > MAX_LINKS ? undefined : targetAt(path);
+    const target = depth > DECLARED.maxLinks ? undefined : targetAt(path);
     if (target === undefined) return path;
     const real = this.resolve(targetOfLink(path, target), depth + 1);
     this.found.set(path, real);

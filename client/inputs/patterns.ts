@@ -1,10 +1,12 @@
 // Compiles declared patterns: which folders to scan, and whether a path is an input. The order of patterns
 // does not matter: a path is an input if some pattern matches it and no "!" pattern does.
+
 import picomatch from 'picomatch';
 import { AssayError } from '../../core/errors.ts';
 import { isWithin, type RelPath, relPathFromUser } from '../../core/path.ts';
 import type { InputPattern } from '../action/request.ts';
 import type { StatRecorder } from '../files/stat-recorder.ts';
+import { DECLARED } from '../limits.ts';
 
 export interface CompiledPattern {
   readonly source: string;
@@ -46,11 +48,10 @@ function compile(observations: StatRecorder, source: string, optional: boolean):
 
 /** Patterns by their text: an action has each of its own compiled four times. */
 const compiled = new Map<string, CompiledPattern>();
-const MAX_COMPILED = 1000;
 
 function compileText(source: string, optional: boolean): CompiledPattern {
   const known = compiled.get(source) ?? compileAnew(source);
-  if (compiled.size >= MAX_COMPILED) compiled.clear();
+  if (compiled.size >= DECLARED.compiledPatterns) compiled.clear();
   compiled.set(source, known);
   return known.optional === optional ? known : { ...known, optional };
 }

@@ -7,6 +7,7 @@
 //
 // A killed process leaves its staging folder, and may leave its commands running. The next process that
 // stages ends those commands and removes the folder. It knows both only from run-records.ts.
+
 import {
   lstatSync,
   mkdirSync,
@@ -24,6 +25,7 @@ import type { RelPath } from '../../core/path.ts';
 import { makeFolder } from '../../system/files/make-folder.ts';
 import { identityText, ownIdentity } from '../../system/process/process-identity.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';
+import { RUN } from '../limits.ts';
 import {
   type CacheAside,
   cleanUpKilledRuns,
@@ -32,7 +34,6 @@ import {
   recordRun,
 } from './run-records.ts';
 
-const ATTEMPTS = 1000;
 const GROUP_MAY_WRITE = 0o020;
 const OTHERS_MAY_WRITE = 0o002;
 
@@ -231,7 +232,7 @@ function freshFolder(home: string, workspace: string): RecordedFolder {
       return { folder, record };
     } catch (error) {
       record?.remove();
-      if (attempt >= ATTEMPTS || !isSystemError(error, 'EEXIST', 'ENOENT')) throw error;
+      if (attempt >= RUN.stagingNames || !isSystemError(error, 'EEXIST', 'ENOENT')) throw error;
     }
   }
 }

@@ -3,12 +3,14 @@
 // A property whose name begins with "/" is a kernel file (kernel-files.ts).
 //
 // A state holds a hash of the value: path sets are shared, and a name or a path need not be in them.
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { homedir, hostname, release, version } from 'node:os';
 import { join } from 'node:path';
 import { digestOf } from '../../core/digest.ts';
 import { LIMIT } from '../../hermeticity/verdict/questions.ts';
 import { userName, userOfProcess } from '../../system/process/password-file.ts';
+import { OBSERVED } from '../limits.ts';
 import { addressFamilies, interfaceLines } from './addresses.ts';
 import { kernelFileState, UNKNOWN } from './kernel-files.ts';
 import { groupIds, limitOf, niceness, schedulingClass, userIds } from './process-state.ts';
@@ -21,8 +23,6 @@ export type MachineProperty = readonly [property: string, state: string];
 /** The MAC address of a network interface is the property "mac:" and the name of the interface. */
 const MAC = 'mac:';
 const INTERFACES = '/sys/class/net';
-/** A machine with containers has an interface for each of them. */
-const MAX_INTERFACES = 8;
 
 export class Machine {
   readonly #properties: ReadonlyMap<string, Read>;
@@ -78,7 +78,7 @@ export class Machine {
 export function macProperties(): string[] {
   try {
     const names = readdirSync(INTERFACES).filter((name) => name !== 'lo' && !name.startsWith('veth'));
-    return names.slice(0, MAX_INTERFACES).map((name) => `${MAC}${name}`);
+    return names.slice(0, OBSERVED.interfaces).map((name) => `${MAC}${name}`);
   } catch {
     return [];
   }

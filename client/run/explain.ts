@@ -1,4 +1,5 @@
 // Explains a miss: finds the closest earlier action and describes what differs from it.
+
 import { digestOf, type Hash } from '../../core/digest.ts';
 import type { MissCause } from '../../core/metadata/run-report.ts';
 import { type Difference, differences } from '../../store/actions/difference.ts';
@@ -10,6 +11,7 @@ import type { FileDigests } from '../files/file-digest.ts';
 import { differencesFrom, earlierIn } from '../history/earlier.ts';
 import { type HistoryEntry, type SeenIn, stepOf } from '../history/history.ts';
 import { areSimilar } from '../history/similar-actions.ts';
+import { HISTORY } from '../limits.ts';
 import { type FactDifference, firstDifference } from '../path-sets/difference.ts';
 import { States } from '../path-sets/states.ts';
 import { localPathSets } from '../path-sets/storage.ts';
@@ -58,9 +60,6 @@ const UNREAD: Explanation = {
   cause: UNKNOWN,
   differences: [],
 };
-
-/** How many earlier actions are compared in full if none is of the same step. */
-const CANDIDATES = 10;
 
 /** What the lookup learned: why a result was refused, which fact differs, what the remote told of the step. */
 type Learned = Pick<MissReasons, 'refusal' | 'factsDiffer' | 'earlier'>;
@@ -207,7 +206,7 @@ function sameProgram(
 ): readonly HistoryEntry[] {
   if (name !== undefined) return [];
   const found = earlier.filter((entry) => entry.workspace === workspace && entry.command[0] === command[0]);
-  return found.slice(0, CANDIDATES);
+  return found.slice(0, HISTORY.comparedActions);
 }
 
 /** Undefined if the store has evicted one of the actions. */

@@ -3,6 +3,7 @@
 // A tool's identity is the digest of its executable and of everything that starts with it: a script's
 // interpreter (and that interpreter's own), the program that pnpm's shim starts, and the package.json of an npm
 // package, because the file in `bin` is often a stub. A tool's path is not in the key.
+
 import { accessSync, closeSync, constants, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Property } from '../../core/action.ts';
@@ -12,6 +13,7 @@ import type { FileDigests } from '../files/file-digest.ts';
 import { realPathOf } from '../files/real-path.ts';
 import { rowOf, type StatRow } from '../files/stat-table.ts';
 import { mayBePlaced, placedState } from '../lenses/placed-text.ts';
+import { DECLARED } from '../limits.ts';
 import { type PackageShim, packageShimAt } from './package-shim.ts';
 
 export interface Tool {
@@ -38,10 +40,8 @@ export interface ToolSearch {
   readonly workspace?: string;
 }
 
-const MAX_INTERPRETER_DEPTH = 4;
 const STAMP_JOINT = '+';
 const PACKAGES = '/node_modules/';
-const SHEBANG_BYTES = 256;
 
 export function resolveTool(
   name: string,
@@ -69,7 +69,7 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
   const real = realPathOf(file);
   const shim = packageShimAt(real);
   const own = examine(real, search);
-  const interpreters = depth < MAX_INTERPRETER_DEPTH ? interpretersOf(real, shim, search, depth) : [];
+  const interpreters = depth < DECLARED.deepestInterpreter ? interpretersOf(real, shim, search, depth) : [];
   const target = shim?.target === undefined ? [] : [examine(shim.target, search)];
   const folder = packageFolder(shim?.target ?? real);
   const manifest = folder === undefined ? [] : [examine(join(folder, 'package.json'), search)];
@@ -174,10 +174,10 @@ function programOfEnv(words: readonly string[]): string | undefined {
 }
 
 function shebangOf(file: string): string[] {
-  const start = Buffer.alloc(SHEBANG_BYTES);
+  const start = Buffer.alloc(DECLARED.shebangBytes);
   const descriptor = openSync(file, 'r');
   try {
-    readSync(descriptor, start, 0, SHEBANG_BYTES, 0);
+    readSync(descriptor, start, 0, DECLARED.shebangBytes, 0);
   } finally {
     closeSync(descriptor);
   }

@@ -1,10 +1,8 @@
 // Guesses the variables that a step uses, from its script and the files that it reads.
 // A tracer cannot see variable accesses, so the names appear only in remarks and are never declared.
-import { readFileSync, statSync } from 'node:fs';
 
-/** Larger files are data or generated. */
-const MOST_BYTES = 256 * 1024;
-const MOST_FILES = 500;
+import { readFileSync, statSync } from 'node:fs';
+import { INIT } from '../../limits.ts';
 
 /** Variables that every command has, or that shells and make set. */
 const GIVEN: ReadonlySet<string> = new Set(
@@ -33,7 +31,7 @@ const SCRIPTS = /(?:^|\/)(?:GNUm|M|m)akefile$|\.(?:mk|sh|bash)$/;
 /** `script`: the shell line. `files`: system paths of the files it read. Sorted. */
 export function variablesIn(script: string, files: readonly string[]): string[] {
   const found = new Set(namesInScript(script));
-  for (const file of files.slice(0, MOST_FILES)) {
+  for (const file of files.slice(0, INIT.variablesFiles)) {
     const text = textOf(file);
     const names = SCRIPTS.test(file) || text.startsWith('#!/bin/') ? namesInScript(text) : namesInCode(text);
     for (const name of names) found.add(name);
@@ -57,7 +55,7 @@ function namesBy(pattern: RegExp, text: string): string[] {
 function textOf(file: string): string {
   try {
     const stats = statSync(file);
-    return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(file, 'utf8') : '';
+    return stats.isFile() && stats.size <= INIT.variablesBytes ? readFileSync(file, 'utf8') : '';
   } catch {
     return '';
   }

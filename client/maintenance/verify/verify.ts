@@ -1,5 +1,6 @@
 // Verifies a whole store: every blob against its SHA-256, every result for missing blobs, some results by a
 // restore. Damaged blobs are fetched again from the remote. An interrupted verify resumes where it stopped.
+
 import type { Digest } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { refuseIfNoStore } from '../../../store/disk/fs/layout.ts';
@@ -8,6 +9,7 @@ import { ScrubJournal } from '../../../store/scrub/journal.ts';
 import { newProgress, type ScrubProgress, scrub } from '../../../store/scrub/scrub.ts';
 import { Throttle } from '../../../store/scrub/throttle.ts';
 import type { ResultAddress, Store } from '../../../store/store.ts';
+import { REMOTE } from '../../limits.ts';
 import type { Remote } from '../../remote/remote.ts';
 import { Sample } from './sample.ts';
 import { type TestRestore, testRestore } from './test-restore.ts';
@@ -30,9 +32,6 @@ export interface Verified extends ScrubProgress {
   readonly healed: number;
   readonly restore: TestRestore;
 }
-
-/** After this many failures in a row the remote is not asked again. */
-const HEALING_FAULTS = 3;
 
 export async function verify(
   request: VerifyRequest,
@@ -84,7 +83,7 @@ class Healer {
 
   /** A blob that the remote does not have stays missing until it is uploaded again. */
   async heal(digest: Digest): Promise<void> {
-    if (!this.#openRemote || this.#faults >= HEALING_FAULTS) return;
+    if (!this.#openRemote || this.#faults >= REMOTE.healingFaults) return;
     const remote = await this.#openRemote();
     try {
       await remote.getBlobs([digest], async (_digest, content) => {

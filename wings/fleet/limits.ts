@@ -95,4 +95,11 @@ export const FLEET = {
   /** How long an answer about the parts of a fleet is used, and how long a part may take to answer. */
   partsMs: 1 * SECOND,
   partsWaitMs: 3 * SECOND,
+  /** Labels that are read at once: most callers take the first. Of a namespace, so many of the newest are looked at first. */
+  labelRows: 16,
+  newestLabels: 1000,
+  /** Rows that are read at once to count what accounts hold. */
+  walkedRows: 64,
+  /** Epochs of other databases that a database has taken over, and remembers. */
+  supersededEpochs: 16,
 } as const;

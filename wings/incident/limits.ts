@@ -18,4 +18,6 @@ export const ADMIN = {
   maxForgetKeys: 10_000,
   /** Divergences in one answer, if the client names no number. */
   listedDivergences: 100,
+  /** How often the answer to a long request reports its progress. */
+  progressMs: 1 * SECOND,
 } as const;

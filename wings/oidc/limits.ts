@@ -18,6 +18,11 @@ export const OIDC = {
   issuerTimeoutMs: 10 * SECOND,
   maxIssuerBytes: 512 * KIB,
   maxIssuerKeys: 100,
+  /** The part of a claim that a log and an error name. */
+  maxClaimLength: 80,
+  /** A namespace of a template with all of its claims at their longest: it stays below the limit of 255 characters. */
+  maxTemplateLength: 180,
+  maxTemplatePartLength: 64,
 } as const;
 
 /** `assay login`. */
@@ -27,4 +32,6 @@ export const LOGIN = {
   attempts: 3,
   pauseMs: 1 * SECOND,
   maxAnswerBytes: 64 * KIB,
+  /** The part of a server's refusal that is printed. */
+  maxReasonLength: 500,
 } as const;

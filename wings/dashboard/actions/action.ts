@@ -29,11 +29,7 @@ import { logText } from '../log-text.ts';
 import { differencesWithin } from '../runs/explain-misses.ts';
 import type { StoredDetails, StoredRow } from '../runs/run-documents.ts';
 
-/** Runs that are searched for steps with the same key, and rows that are shown. */
-const SEARCHED_RUNS = 200;
 const LISTED_RUNS = 20;
-/** Namespaces that are searched for the result, if the reader names none. */
-const SEARCHED_NAMESPACES = 5;
 
 export interface WantedAction {
   readonly key: Hash;
@@ -287,7 +283,7 @@ async function runsWith(
   const { documents } = await history.page({
     kind: 'run-details',
     namespaces: readable,
-    limit: SEARCHED_RUNS,
+    limit: DASHBOARD.actionRuns,
   });
   const seen = documents.flatMap((document) =>
     (contentOf<StoredDetails>(document)?.steps ?? []).map((step) => ({
@@ -321,7 +317,7 @@ async function namespacesOf(history: History, runs: readonly HistoryDocument[]):
     const row = await history.get('run', id, [namespace]);
     const shown = row && contentOf<StoredRow>(row)?.namespace;
     if (shown !== undefined) found.add(shown);
-    if (found.size === SEARCHED_NAMESPACES) break;
+    if (found.size === DASHBOARD.actionNamespaces) break;
   }
   return [...found];
 }

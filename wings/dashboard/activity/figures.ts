@@ -53,7 +53,7 @@ export class Figures {
   #minute: Slot;
   readonly #wider: Record<(typeof WIDER)[number], Slot>;
   #timesSetBack = 0;
-  /** Ended, and not stored yet: at most MAX_UNSTORED of them. */
+  /** Ended, and not stored yet: at most DASHBOARD.unstoredMinutes of them. */
   #ended: { readonly width: Width; readonly slot: Slot }[] = [];
   #isDirty = false;
 
@@ -97,7 +97,7 @@ export class Figures {
       if (now >= slot.at + WIDTHS[width] || now < slot.at) this.#wider[width] = this.#emptySlot(now, width);
     }
     this.#minute = this.#emptySlot(now, 'minute');
-    this.#ended = this.#ended.slice(-MAX_UNSTORED);
+    this.#ended = this.#ended.slice(-DASHBOARD.unstoredMinutes);
   }
 
   #emptySlot(now: number, width: Width): Slot {
@@ -117,7 +117,7 @@ export class Figures {
     try {
       await history.put(slots.flatMap(({ width, slot }) => this.#documents(width, slot)));
     } catch (error) {
-      this.#ended = [...ended, ...this.#ended].slice(-MAX_UNSTORED);
+      this.#ended = [...ended, ...this.#ended].slice(-DASHBOARD.unstoredMinutes);
       this.#isDirty = true;
       throw error;
     }
@@ -171,8 +171,6 @@ export class Figures {
     return [...new Set(ended)].filter((one) => one !== slot).concat(current);
   }
 }
-
-const MAX_UNSTORED = 240;
 
 function withMinute({ counters }: Slot, minute: Slot): Map<Namespace, Counters> {
   const sums = new Map<Namespace, Counters>();

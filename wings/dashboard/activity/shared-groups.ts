@@ -36,7 +36,7 @@ function mergedRow(
   const earlier = stored && contentOf<StoredRow>(stored);
   const others = Object.entries(earlier?.parts ?? {}).filter(([name]) => name !== process);
   const parts: Record<string, RunPart> = {
-    ...Object.fromEntries(others.slice(-MAX_NODES)),
+    ...Object.fromEntries(others.slice(-DASHBOARD.groupNodes)),
     [process]: { hits, misses, savedMs, end },
   };
   const all = Object.values(parts);
@@ -54,8 +54,6 @@ function mergedRow(
   const { kind, namespace, id } = document;
   return documentOf({ kind, namespace, id, at }, row);
 }
-
-const MAX_NODES = 100;
 
 function mergedLookups(document: HistoryDocument, stored: HistoryDocument | undefined): HistoryDocument {
   const earlier = (stored && contentOf<StoredLookups>(stored)?.lookups) ?? [];

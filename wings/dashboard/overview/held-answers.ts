@@ -1,13 +1,10 @@
 // Answers that take a walk through many documents, one for each question.
 //
 // A reader waits only a moment. Then it gets the answer before, and the reading goes on. An answer that took longer is
-// used for REST times as long: so the reading costs at most a twentieth of one core.
-import { setTimeout as pause } from 'node:timers/promises';
+// used for DASHBOARD.answerRest times as long: so the reading costs at most a twentieth of one core.
 
-const WAIT_MS = 300;
-const REST = 20;
-/** Readers with different rights, and different questions. */
-const MAX_ANSWERS = 50;
+import { setTimeout as pause } from 'node:timers/promises';
+import { DASHBOARD } from '../limits.ts';
 
 interface Held<T> {
   last?: { readonly at: number; readonly value: T };
@@ -24,10 +21,15 @@ export class HeldAnswers<T> {
   }
 
   /** `question` is all that the answer depends on. Undefined if it is being read for the first time. */
-  async read(question: unknown, find: (at: number) => Promise<T>, waitMs = WAIT_MS): Promise<T | undefined> {
+  async read(
+    question: unknown,
+    find: (at: number) => Promise<T>,
+    waitMs: number = DASHBOARD.answerWaitMs,
+  ): Promise<T | undefined> {
     const answer = this.#answerTo(JSON.stringify(question));
     const { last } = answer;
-    const isFresh = last && answer.tookMs > waitMs && this.#now() - last.at < REST * answer.tookMs;
+    const isFresh =
+      last && answer.tookMs > waitMs && this.#now() - last.at < DASHBOARD.answerRest * answer.tookMs;
     if (isFresh) return last.value;
     answer.running ??= this.#find(answer, find).finally(() => {
       answer.running = undefined;
@@ -41,7 +43,7 @@ export class HeldAnswers<T> {
     this.#answers.delete(name);
     this.#answers.set(name, answer);
     const [oldest = name] = this.#answers.keys();
-    if (this.#answers.size > MAX_ANSWERS) this.#answers.delete(oldest);
+    if (this.#answers.size > DASHBOARD.heldAnswers) this.#answers.delete(oldest);
     return answer;
   }
 

@@ -1,7 +1,7 @@
 // A survey of the store: what fills it, by namespace and tool, and which keys have two results.
 //
 // It reads every result. So one runs at a time, it rests three times as long as it works, and its answer is used for
-// DASHBOARD.countedMs or SURVEY_REST times its own duration. The answer is kept in the history: it survives a restart,
+// DASHBOARD.countedMs or DASHBOARD.surveyRest times its own duration. The answer is kept in the history: it survives a restart,
 // and all nodes of a fleet show the same one. A reader waits only a moment for the first survey: then it gets none.
 import { setTimeout as pause } from 'node:timers/promises';
 import { DEFAULT_NAMESPACE, type Namespace, writtenFrom } from '../../../core/namespace.ts';
@@ -35,16 +35,7 @@ export interface Surveyed {
 }
 
 const NAME = { kind: 'survey', id: 'newest', namespace: DEFAULT_NAMESPACE };
-/** For the first survey, which has no earlier answer. */
-const WAIT_MS = 150;
 const REST = 'other';
-const MAX_NAMES = 1000;
-const KEPT_WRITERS = 10;
-/** A survey that takes long is made seldom: it costs at most a twentieth of one core. */
-const SURVEY_REST = 10;
-/** Of one turn. Then requests are served, and the survey rests: the page that began it is not made yet. */
-const TURN_MS = 5;
-const TURNS_OF_REST = 3;
 
 export class Survey {
   readonly #store: Store;
@@ -58,7 +49,7 @@ export class Survey {
   }
 
   /** The newest answer, which may be a little old. Undefined if there is none yet. */
-  async read(waitMs = WAIT_MS): Promise<Surveyed | undefined> {
+  async read(waitMs: number = DASHBOARD.surveyWaitMs): Promise<Surveyed | undefined> {
     if (!this.#isFresh()) await this.#readStored();
     if (this.#isFresh()) return this.#last;
     this.#running ??= this.#survey()
@@ -73,7 +64,7 @@ export class Survey {
   #isFresh(): boolean {
     if (!this.#last) return false;
     const { at, tookMs } = this.#last;
-    return this.#now() - at < Math.max(DASHBOARD.countedMs, SURVEY_REST * tookMs);
+    return this.#now() - at < Math.max(DASHBOARD.countedMs, DASHBOARD.surveyRest * tookMs);
   }
 
   /** Of another node, or of this one before its restart. */
@@ -120,8 +111,8 @@ class Turns {
 
   async yield(): Promise<void> {
     const took = performance.now() - this.#began;
-    if (took < TURN_MS) return;
-    await pause(TURNS_OF_REST * took, undefined, { ref: false });
+    if (took < DASHBOARD.surveyTurnMs) return;
+    await pause(DASHBOARD.surveyPauseFactor * took, undefined, { ref: false });
     this.#began = performance.now();
   }
 }
@@ -139,7 +130,7 @@ class Counts {
   add(namespace: Namespace, { bytes, references, writer }: StoredResult): void {
     const owner = writtenFrom(namespace);
     const usage = this.#namespaces.get(owner) ?? newCounting();
-    if (this.#namespaces.size < MAX_NAMES) this.#namespaces.set(owner, usage);
+    if (this.#namespaces.size < DASHBOARD.surveyNames) this.#namespaces.set(owner, usage);
     const size = references.reduce((sum, { size: one }) => sum + one, bytes.length);
     const tool = toolIn(namespace);
     const ofTool = usage.tools.get(tool) ?? { results: 0, bytes: 0 };
@@ -149,14 +140,15 @@ class Counts {
       sum.bytes += size;
     }
     if (!writer) return;
-    const name = usage.writers.size < MAX_NAMES || usage.writers.has(writer.name) ? writer.name : REST;
+    const name =
+      usage.writers.size < DASHBOARD.surveyNames || usage.writers.has(writer.name) ? writer.name : REST;
     usage.writers.set(name, (usage.writers.get(name) ?? 0) + 1);
     usage.lastWriteAt = Math.max(usage.lastWriteAt, writer.at);
   }
 
   found(): (readonly [Namespace, NamespaceUsage])[] {
     return [...this.#namespaces].map(([namespace, { tools, writers, lastWriteAt, results, bytes }]) => {
-      const busiest = [...writers].sort((a, b) => b[1] - a[1]).slice(0, KEPT_WRITERS);
+      const busiest = [...writers].sort((a, b) => b[1] - a[1]).slice(0, DASHBOARD.surveyWriters);
       const lastWrite = lastWriteAt > 0 ? { lastWriteAt } : {};
       return [namespace, { results, bytes, tools: [...tools], writers: busiest, ...lastWrite }] as const;
     });

@@ -1,4 +1,5 @@
 // Which page is at which address, and the answers of the API that it shows.
+
 import type { FastifyRequest } from 'fastify';
 import { isHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -15,6 +16,7 @@ import {
   storage,
   trends,
 } from '../api/answers.ts';
+import { DASHBOARD } from '../limits.ts';
 import { actionPage, type Comparison } from './action.ts';
 import { hermeticityPage } from './hermeticity.ts';
 import { missesPage } from './misses.ts';
@@ -115,11 +117,8 @@ function filtersOf(request: FastifyRequest, names: readonly string[]): Readonly<
   );
 }
 
-/** The longest text that a filter can have. */
-const MOST_CHARACTERS = 600;
-
 function queryOf({ query }: FastifyRequest, name: string): string | undefined {
-  return textIn(query, name)?.slice(0, MOST_CHARACTERS);
+  return textIn(query, name)?.slice(0, DASHBOARD.filterLength);
 }
 
 function paramOf({ params }: FastifyRequest, name: string): string {

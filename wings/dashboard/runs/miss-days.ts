@@ -1,11 +1,13 @@
 // The causes of misses, added up by day and namespace while runs are reported (../period-sums.ts).
 //
-// A document has a bound. Beyond MAX_CAUSES, the causes that cost least are dropped; the totals stay exact.
+// A document has a bound. Beyond DASHBOARD.dayCauses, the causes that cost least are dropped; the totals stay exact.
 //
 // A page reads tens of thousands of causes, and parsing them is most of its work. So a document has each name
 // once, and its causes as lists.
+
 import type { MissCause, MissKind } from '../../../core/metadata/run-report.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
+import { DASHBOARD } from '../limits.ts';
 import { Names, PeriodSums, type Placed, type Sums } from '../period-sums.ts';
 
 export const MISS_DAY_KIND = 'miss-day';
@@ -66,21 +68,13 @@ export interface RunMisses extends Placed {
   readonly misses: readonly Miss[];
 }
 
-const MAX_CAUSES = 400;
-/** What stays when there are more: so not each new cause drops another one. */
-const KEPT_CAUSES = 300;
-const MAX_STEPS = 40;
-const KEPT_STEPS = 20;
-/** In memory. */
-const MAX_DAYS = 200;
-
 /** The sums of this process. */
 export class MissDays {
   readonly #days = new PeriodSums<RunMisses, MissSums>({
     kind: MISS_DAY_KIND,
     startOf: (at) => Math.floor(at / DAY_MS) * DAY_MS,
     sums: () => new MissSums(),
-    most: MAX_DAYS,
+    most: DASHBOARD.daysInMemory,
   });
 
   add(run: RunMisses): HistoryDocument {
@@ -113,7 +107,7 @@ export class MissSums implements Sums<RunMisses> {
   addRun(run: RunMisses): void {
     this.#countRun(run, 1);
     for (const miss of run.misses) this.addCause(miss, run);
-    if (this.causes.size > MAX_CAUSES) this.#keep(KEPT_CAUSES);
+    if (this.causes.size > DASHBOARD.dayCauses) this.#keep(DASHBOARD.dayCausesKept);
   }
 
   removeRun(run: RunMisses): void {
@@ -176,8 +170,8 @@ export class MissSums implements Sums<RunMisses> {
         byName.set(name, one);
       }
     }
-    if (known.steps.length <= MAX_STEPS) return;
-    known.steps = known.steps.sort(byLoss).slice(0, KEPT_STEPS);
+    if (known.steps.length <= DASHBOARD.causeSteps) return;
+    known.steps = known.steps.sort(byLoss).slice(0, DASHBOARD.causeStepsKept);
     this.#steps.delete(known);
   }
 

@@ -10,6 +10,7 @@
 //                the newest state of each step, and its actions that left no result (server/history/step-documents.ts)
 //
 // A run is filed under the namespace that its token writes to. Who may read that namespace may read its runs.
+
 import { hash } from 'node:crypto';
 import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
 import type { StepId } from '../../../core/metadata/step-id.ts';
@@ -23,11 +24,12 @@ import {
 } from '../../../server/history/step-documents.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
 import type { RunRow } from '../api/types.ts';
+import { DASHBOARD } from '../limits.ts';
 import { idOf, type StoredStep, withUnkept } from '../stored-step.ts';
 import type { RunMisses } from './miss-days.ts';
 
 export interface StoredRow extends RunRow {
-  /** For searches, at most MAX_NAMES. */
+  /** For searches, at most DASHBOARD.runNames. */
   readonly names: readonly string[];
   /** The same for runs with the same steps. */
   readonly likeness: string;
@@ -51,8 +53,6 @@ export interface StoredDetails {
   readonly warnings: readonly string[];
   readonly steps: readonly ReportedStep[];
 }
-
-const MAX_NAMES = 100;
 
 export interface Sender {
   /** Where the token writes what it named, as the store has it. */
@@ -89,7 +89,7 @@ export function rowOf(report: RunReport, { namespace, identity }: Sender, now: n
     bytesUp,
     bytesDown,
     receivedAt: now,
-    names: names.slice(0, MAX_NAMES),
+    names: names.slice(0, DASHBOARD.runNames),
     likeness: hash('sha256', JSON.stringify(names.toSorted())).slice(0, 16),
   };
 }

@@ -25,11 +25,9 @@ export interface StoredTimes {
   readonly step: string;
   readonly repository?: string;
   readonly branch?: string;
-  /** The oldest first, at most MAX_TIMES. */
+  /** The oldest first, at most DASHBOARD.stepTimes. */
   readonly times: readonly TimedRun[];
 }
-
-const MAX_TIMES = 60;
 
 /** The documents with what a run adds. Call it for one run after another: each reads what the one before has stored. */
 export async function timesWith(
@@ -46,7 +44,7 @@ export async function timesWith(
       const stored = await history.get(STEP_TIMES_KIND, id, [namespace]);
       const earlier = (stored && contentOf<StoredTimes>(stored)?.times) ?? [];
       const added = { at, ms: Math.round(reported.commandMs), commit, run };
-      const times = [...earlier, added].sort((a, b) => a.at - b.at).slice(-MAX_TIMES);
+      const times = [...earlier, added].sort((a, b) => a.at - b.at).slice(-DASHBOARD.stepTimes);
       const name = { kind: STEP_TIMES_KIND, namespace, id, at: Math.max(at, stored?.at ?? 0) };
       const place = {
         ...(repository !== undefined && { repository }),

@@ -2,10 +2,12 @@
 // docs/decisions/0511).
 //
 // Invariants:
-// W1 Totals are exact. Beyond MAX_ROWS, the rows of the branches with the fewest steps become one row, OTHER, for each
+// W1 Totals are exact. Beyond DASHBOARD.weekRows, the rows of the branches with the fewest steps become one row, OTHER, for each
 //    step; then those of steps, then those of repositories. What was made one stays one.
 // W2 The main branch of a repository is kept apart from all others as long as its repository is.
+
 import type { RunReport } from '../../../core/metadata/run-report.ts';
+import { DASHBOARD } from '../limits.ts';
 import { Names, PeriodSums, type Placed, type Sums } from '../period-sums.ts';
 import { addDuration, bucketOf, type Durations } from './durations.ts';
 
@@ -101,21 +103,13 @@ export interface StoredWeek {
   readonly steps: readonly (readonly number[])[];
 }
 
-const MAX_ROWS = 1000;
-/** What stays when there are more: so not each new row makes another one of two. */
-const KEPT_ROWS = 750;
-const MAX_RUN_ROWS = 300;
-const MAX_WEEKS = 100;
-/** Names that are counted as OTHER from now on. One that is forgotten comes again with the rest of its counts. */
-const MAX_FOLDED = 10_000;
-
 /** The sums of this process. */
 export const stepWeeks = () =>
   new PeriodSums<RunSteps, WeekSums>({
     kind: STEP_WEEK_KIND,
     startOf: weekOf,
     sums: () => new WeekSums(),
-    most: MAX_WEEKS,
+    most: DASHBOARD.weeksInMemory,
   });
 
 export type StepWeeks = ReturnType<typeof stepWeeks>;
@@ -150,7 +144,7 @@ export class WeekSums implements Sums<RunSteps> {
 
   addRun(run: RunSteps): void {
     this.#count(run, 1);
-    if (this.#steps.size > MAX_ROWS) this.#shrink(KEPT_ROWS);
+    if (this.#steps.size > DASHBOARD.weekRows) this.#shrink(DASHBOARD.weekRowsKept);
   }
 
   removeRun(run: RunSteps): void {
@@ -175,7 +169,7 @@ export class WeekSums implements Sums<RunSteps> {
   #countRun({ repository, branch, elapsedMs, bytesUp, bytesDown, at }: RunSteps, sign: 1 | -1): void {
     const place = this.#placeOf({ repository, branch, step: '' });
     const own = JSON.stringify([place.repository, place.branch]);
-    const most = isMainBranch(branch) ? 2 * MAX_RUN_ROWS : MAX_RUN_ROWS;
+    const most = isMainBranch(branch) ? 2 * DASHBOARD.weekRunRows : DASHBOARD.weekRunRows;
     const isFull = this.#runs.size >= most && !this.#runs.has(own);
     const key = isFull ? OTHER : own;
     const counts = this.#runs.get(key) ?? {
@@ -226,7 +220,7 @@ export class WeekSums implements Sums<RunSteps> {
   }
 
   #fold(names: readonly string[]): void {
-    if (this.#folded.size > MAX_FOLDED) this.#folded.clear();
+    if (this.#folded.size > DASHBOARD.foldedNames) this.#folded.clear();
     for (const name of names) this.#folded.add(name);
     const all = this.#steps;
     this.#steps = new Map();

@@ -4,7 +4,7 @@
 import { EMPTY, type Hash } from '../../../core/digest.ts';
 import { storedNamespace } from '../../../core/namespace.ts';
 import { nodeCrypto, sha256 } from '../../../core/sha256.ts';
-import { STORE } from '../../../store/limits.ts';
+import { STORE, TURN } from '../../../store/limits.ts';
 import { decodeChecksums } from '../../../store/shared/checksum.ts';
 import type {
   Blob,
@@ -32,7 +32,6 @@ const BLOBS: Statement = {
     FROM assay.presence p WHERE p.hash > $1 ORDER BY p.hash LIMIT ${STORE.rangeEntries}`,
 };
 
-const RESULTS_PER_PAGE = 64;
 const RESULTS: Statement = {
   name: 'inspect results',
   text: `
@@ -41,7 +40,7 @@ const RESULTS: Statement = {
        LEFT JOIN assay.presence p ON p.hash = a.hash AND p.size = a.size
        WHERE p.hash IS NULL AND a.hash <> '\\x${EMPTY.hash}') AS missing
     FROM assay.result r
-    WHERE (r.namespace, r.key) > ($1, $2) ORDER BY r.namespace, r.key LIMIT ${RESULTS_PER_PAGE}`,
+    WHERE (r.namespace, r.key) > ($1, $2) ORDER BY r.namespace, r.key LIMIT ${TURN.results}`,
 };
 
 interface InspectedRow extends ResultRow {

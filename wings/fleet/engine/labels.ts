@@ -1,7 +1,9 @@
 // The labels of the fleet engine. Each put takes a number from a sequence; a higher number is newer.
+
 import type { Hash } from '../../../core/digest.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import type { LabelAddress, Labelled, LabelRecords } from '../../../store/store.ts';
+import { FLEET } from '../limits.ts';
 import type { FleetAccounts } from './accounts/accounts.ts';
 import type { Database, Statement } from './index/database.ts';
 import { labelInIndex, labelsHeld } from './index/held-bytes.ts';
@@ -12,10 +14,6 @@ const GET: Statement = {
   text: `SELECT encode(key, 'hex') AS key FROM assay.label WHERE namespace = $1 AND label = $2`,
 };
 
-/** Most callers take the first label. */
-const PAGE_ROWS = 16;
-/** The newest labels of a namespace that are looked at before those with the prefix are sorted. */
-const NEWEST_ROWS = 1000;
 /**
  * The newest labels with a prefix. Most prefixes match a new label, so the newest are looked at first, by
  * `label_newest`. If none of them matches, those with the prefix are found by the key, however many labels there are.
@@ -26,17 +24,17 @@ export const LABEL_PAGE: Statement = {
   text: `
     WITH newest AS MATERIALIZED (
         SELECT label, key, number FROM assay.label WHERE namespace = $1 AND number < $4
-        ORDER BY number DESC LIMIT ${NEWEST_ROWS}
+        ORDER BY number DESC LIMIT ${FLEET.newestLabels}
       ),
       recent AS MATERIALIZED (SELECT * FROM newest WHERE label >= $2 AND label < $3),
       others AS MATERIALIZED (
         SELECT label, key, number FROM assay.label
         WHERE namespace = $1 AND label >= $2 AND label < $3 AND number < $4
-          AND NOT EXISTS (SELECT FROM recent) AND (SELECT count(*) FROM newest) = ${NEWEST_ROWS}
+          AND NOT EXISTS (SELECT FROM recent) AND (SELECT count(*) FROM newest) = ${FLEET.newestLabels}
       )
     SELECT label, encode(key, 'hex') AS key, number
     FROM (SELECT * FROM recent UNION ALL SELECT * FROM others) AS matching
-    ORDER BY number DESC LIMIT ${PAGE_ROWS}`,
+    ORDER BY number DESC LIMIT ${FLEET.labelRows}`,
 };
 
 const NAMESPACES: Statement = {

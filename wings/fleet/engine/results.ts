@@ -6,12 +6,14 @@
 //    carry that presence, so a hit whose leases are fresh costs one round trip.
 // S2 A record is written only while every blob that it names is leased with a margin: the statement counts them.
 // S3 A record is replaced or removed only if it is still the one that was read: each write gives it a new id.
+
 import { isDeepStrictEqual } from 'node:util';
 import { type Digest, EMPTY, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import { sha256 } from '../../../core/sha256.ts';
 import type { OnStoreEvent } from '../../../store/events.ts';
+import { TURN } from '../../../store/limits.ts';
 import type {
   RecordsPage,
   ResultAddress,
@@ -124,12 +126,11 @@ const USE: Statement = {
     WHERE u.id = $1 AND u.tick <= c.tick - ${FRESH_TICKS}`,
 };
 
-const ROWS_PER_PAGE = 64;
 const PAGE: Statement = {
   name: 'result page',
   text: `
     SELECT r.namespace, r.key, ${RESULT_COLUMNS} FROM assay.result r
-    WHERE (r.namespace, r.key) > ($1, $2) ORDER BY r.namespace, r.key LIMIT ${ROWS_PER_PAGE}`,
+    WHERE (r.namespace, r.key) > ($1, $2) ORDER BY r.namespace, r.key LIMIT ${TURN.results}`,
 };
 
 /** Roughly what a result takes besides its message. */

@@ -1,13 +1,13 @@
 // The answer of POST /admin/forget: JSON lines. {"progress":…} at most once a second, then {"report":…} or
 // {"error":…}. A client that closes the connection stops the work; what is removed by then stays removed.
+
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import type { Exchange } from '../../../server/http/exchange.ts';
 import { forgetEntry } from '../../../store/log/write-log.ts';
 import { type ForgetOptions, type ForgetProgress, forget } from '../../../store/review/forget.ts';
 import { selectionTexts } from '../../../store/review/selection.ts';
 import type { Review } from '../../../store/store.ts';
-
-const PROGRESS_MS = 1000;
+import { ADMIN } from '../limits.ts';
 
 export async function answerForget(
   exchange: Exchange,
@@ -23,7 +23,7 @@ export async function answerForget(
   let last: ForgetProgress = { examined: 0, matched: 0, removed: 0 };
   const onProgress = (progress: ForgetProgress) => {
     last = progress;
-    if (Date.now() - saidAt < PROGRESS_MS) return;
+    if (Date.now() - saidAt < ADMIN.progressMs) return;
     saidAt = Date.now();
     send({ progress: { examined: last.examined, matched: last.matched, removed: last.removed } });
   };

@@ -3,8 +3,10 @@
 // Guarantee: a run whose code or trigger an outsider may control is never trusted by itself. The lists below
 // name the events that only somebody with the right to push can cause. Every other event is untrusted, also
 // one that does not exist yet.
+
 import { createHash } from 'node:crypto';
 import type { IssuerKind } from '../../../server/config/issuer-fields.ts';
+import { OIDC } from '../limits.ts';
 
 export type Claims = Readonly<Record<string, unknown>>;
 
@@ -106,8 +108,6 @@ export function runName(kind: IssuerKind, issuer: string, claims: Claims): strin
   return `oidc:${printable(new URL(issuer).host)}:${token}`;
 }
 
-const MAX_FIELD = 80;
-
 function printable(text: string): string {
-  return text.slice(0, MAX_FIELD).replaceAll(/[^0-9A-Za-z_./@-]/g, '_');
+  return text.slice(0, OIDC.maxClaimLength).replaceAll(/[^0-9A-Za-z_./@-]/g, '_');
 }

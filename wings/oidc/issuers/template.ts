@@ -3,8 +3,10 @@
 // Guarantees:
 // - Two different values of a claim never give the same part, and no value adds a level, "." or "..".
 // - No value gives the part "pr", which only pull requests have.
+
 import { hash } from 'node:crypto';
 import { type Namespace, PULL_REQUESTS, parseNamespace } from '../../../core/namespace.ts';
+import { OIDC } from '../limits.ts';
 import { type Claims, claimText } from './claims.ts';
 
 interface Claim {
@@ -13,9 +15,6 @@ interface Claim {
 
 export type Template = readonly (string | Claim)[];
 
-/** The bound keeps every namespace, with all claims at their longest, below the limit of 255. */
-const MAX_TEMPLATE_LENGTH = 180;
-const MAX_PART_LENGTH = 64;
 const CLAIM = /^\{([0-9A-Za-z_.:/-]{1,64})\}$/;
 
 /** The message of an error says what is wrong. */
@@ -29,10 +28,12 @@ export function parseTemplate(text: string): Template {
     throw new Error('a claim is a whole part of the namespace: "acme/{claim}", not "acme/x-{claim}"');
   if (literals.includes(PULL_REQUESTS))
     throw new Error(`the part "${PULL_REQUESTS}" is kept for pull requests, which get it by themselves`);
-  const longest = parts.map((part) => (typeof part === 'string' ? part : 'x'.repeat(MAX_PART_LENGTH)));
-  if (longest.join('/').length > MAX_TEMPLATE_LENGTH)
+  const longest = parts.map((part) =>
+    typeof part === 'string' ? part : 'x'.repeat(OIDC.maxTemplatePartLength),
+  );
+  if (longest.join('/').length > OIDC.maxTemplateLength)
     throw new Error(
-      `with its claims at their longest (${MAX_PART_LENGTH} each) it has more than ${MAX_TEMPLATE_LENGTH} characters`,
+      `with its claims at their longest (${OIDC.maxTemplatePartLength} each) it has more than ${OIDC.maxTemplateLength} characters`,
     );
   try {
     parseNamespace(longest.join('/'));
@@ -62,9 +63,9 @@ export function claimsIn(template: Template): string[] {
  */
 export function namespacePart(value: string): string {
   const text = value === PULL_REQUESTS ? escaped(value.charAt(0)) + value.slice(1) : escapedText(value);
-  if (text.length <= MAX_PART_LENGTH) return text;
+  if (text.length <= OIDC.maxTemplatePartLength) return text;
   const end = `_-${hash('sha256', value, 'base64url')}`;
-  return text.slice(0, MAX_PART_LENGTH - end.length) + end;
+  return text.slice(0, OIDC.maxTemplatePartLength - end.length) + end;
 }
 
 function escapedText(value: string): string {

@@ -1,7 +1,9 @@
 // Exchanges the token of a job for one of the server: POST /auth/token, RFC 8693.
 // Guarantee: a text of the server is printed without control characters, and never with the job's token in it.
+
 import { AssayError } from '../../../core/errors.ts';
 import { visible } from '../../../core/text/visible.ts';
+import { LOGIN } from '../limits.ts';
 import { askJson } from './ask-json.ts';
 
 export interface ServerToken {
@@ -19,7 +21,6 @@ const ID_TOKEN = 'urn:ietf:params:oauth:token-type:id_token';
 
 /** They go into files of variables and into commands of CI services, so they hold no space and no line break. */
 const SECRET = /^[\x21-\x7e]{1,8192}$/;
-const MAX_REASON = 500;
 
 export async function exchangeToken(
   origin: URL,
@@ -63,6 +64,6 @@ function serverToken(value: unknown): ServerToken | undefined {
 function refusal({ origin }: URL, status: number, value: unknown, idToken: string): AssayError {
   const { error_description: why, code }: Record<string, unknown> = Object(value);
   const said = [code, why].filter((one) => typeof one === 'string').join(': ');
-  const safe = visible(said.replaceAll(idToken, '…')).slice(0, MAX_REASON);
+  const safe = visible(said.replaceAll(idToken, '…')).slice(0, LOGIN.maxReasonLength);
   return new AssayError('ASSAY_LOGIN', `${origin} answered ${status}${safe === '' ? '' : `: ${safe}`}`);
 }

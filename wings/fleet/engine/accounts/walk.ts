@@ -1,18 +1,19 @@
 // The walk over all results and labels of a fleet that gives each its holder, and the holder of a result to all blobs
 // that it names.
 // It makes H1 true for what was stored before the accounts were set, and mends what other versions have stored since.
+
 import type { Hash } from '../../../../core/digest.ts';
+import { FLEET } from '../../limits.ts';
 import { numberArray, type Queries, type Statement } from '../index/database.ts';
 import { holdersOfResult, labelInIndex, labelsHeld, resultInIndex, takenOut } from '../index/held-bytes.ts';
 import type { FleetAccounts, Holder } from './accounts.ts';
 import { hold } from './holding.ts';
 
-const PAGE_ROWS = 64;
 const PAGE: Statement = {
   name: 'walk page',
   text: `
     SELECT namespace, key, id, hashes FROM assay.result
-    WHERE (namespace, key) > ($1, $2) ORDER BY namespace, key LIMIT ${PAGE_ROWS}`,
+    WHERE (namespace, key) > ($1, $2) ORDER BY namespace, key LIMIT ${FLEET.walkedRows}`,
 };
 
 const SET: Statement = {
@@ -35,7 +36,7 @@ const LABELS_PAGE: Statement = {
   name: 'walk labels',
   text: `
     SELECT namespace, label FROM assay.label
-    WHERE (namespace, label) > ($1, $2) ORDER BY namespace, label LIMIT ${PAGE_ROWS}`,
+    WHERE (namespace, label) > ($1, $2) ORDER BY namespace, label LIMIT ${FLEET.walkedRows}`,
 };
 
 /** `$1` the namespace, `$2` the first and `$3` the last label, `$4` the holder. */

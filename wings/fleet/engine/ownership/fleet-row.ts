@@ -1,12 +1,11 @@
 // The row of a fleet in PostgreSQL: which fleet its tables belong to, and how often its janitor has gone round.
 // Guarantee: a statement that changes the row names the epoch that was read, so a change between them is never lost.
+import { FLEET } from '../../limits.ts';
 import type { Queries, Statement } from '../index/database.ts';
 import { ORPHAN } from '../index/object-rows.ts';
 
 /** So many marks are remembered: an object that a request of so many rounds ago overwrites is still this database's. */
 export const MARKS = 64;
-/** Epochs that this database has taken over. */
-const SUPERSEDED = 16;
 /** Stands for an epoch that nobody knows. */
 const NOBODYS = '00000000-0000-0000-0000-000000000000';
 
@@ -75,7 +74,7 @@ const ADOPT: Statement = {
     ON CONFLICT (one) DO UPDATE SET fleet = $1, epoch = $2, rounds = greatest(f.rounds, $4) + 1,
       marks = ARRAY[$3::uuid], database = ${HERE}, alarm = NULL, is_final = false,
       orphans = NULL, listed_to = NULL, listed = 0,
-      superseded = (excluded.superseded || f.epoch || f.superseded)[1:${SUPERSEDED}]`,
+      superseded = (excluded.superseded || f.epoch || f.superseded)[1:${FLEET.supersededEpochs}]`,
 };
 
 export interface FleetState {

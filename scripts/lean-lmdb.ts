@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import type { Plugin } from 'rolldown';
 import { mendedAddon } from './lmdb-addon.ts';
 
-const ADDON = './lmdb.node';
+export const ADDON_NAME = 'lmdb.node';
+const ADDON = `./${ADDON_NAME}`;
 
 const LOADER = join(import.meta.dirname, '../store/disk/index/lmdb-addon.ts');
 
@@ -52,5 +53,5 @@ export function leanLmdb(format: keyof typeof LOOKUPS): Plugin {
 }
 
 export function writeAddon(folder: string, addon: Buffer = mendedAddon()): void {
-  writeFileSync(join(folder, ADDON), addon);
+  writeFileSync(join(folder, ADDON_NAME), addon);
 }

@@ -149,7 +149,7 @@ function changelog(name: string, made: Date): string {
 function copyright(): string {
   return [
     'Assay is under the Apache License, version 2.0.',
-    'Copyright: the Assay maintainers',
+    'Copyright 2026 the Assay maintainers',
     '',
     'On Debian systems, /usr/share/common-licenses/Apache-2.0 has its full text.',
     'NOTICES.gz, beside this file, has the licences of the packages that it holds.',

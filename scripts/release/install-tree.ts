@@ -7,7 +7,7 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeAddon } from '../lean-lmdb.ts';
+import { ADDON_NAME, writeAddon } from '../lean-lmdb.ts';
 import { isOwn, type Kind } from './kinds.ts';
 import { CLIENT_PROGRAMS, copyBundle, type Parts } from './parts.ts';
 import { DIST, ROOT } from './places.ts';
@@ -19,10 +19,12 @@ export function installClient(folder: string, { programs }: Parts): void {
 
 /** The starter becomes Node where no executable lies beside it. The server looks for its pages beside `node/`. */
 export function installServer(folder: string, { kind, programs, node, addon, docs }: Parts): void {
-  copyBundle(join(folder, 'node'), addon);
-  copyFileSync(join(programs, 'assay-start'), join(folder, 'assay-server'));
-  copyFileSync(join(node, 'LICENSE'), join(folder, 'node/LICENSE'));
-  stripped(kind, join(node, 'bin/node'), join(folder, 'node/node'));
+  const bundle = join(folder, 'node');
+  copyBundle(bundle, addon);
+  copyFileSync(join(node, 'LICENSE'), join(bundle, 'LICENSE'));
+  strip(kind, join(bundle, ADDON_NAME));
+  strip(kind, join(programs, 'assay-start'), join(folder, 'assay-server'));
+  strip(kind, join(node, 'bin/node'), join(bundle, 'node'));
   if (docs !== undefined) cpSync(docs, join(folder, 'docs'), { recursive: true });
 }
 
@@ -44,7 +46,7 @@ export function installSchemas(folder: string, names = Object.keys(SCHEMAS)): vo
 }
 
 /** Without symbols that only a debugger reads, Node takes 33 of 150 MB less (docs/decisions/0550). */
-function stripped(kind: Kind, source: string, target: string): void {
-  const strip = isOwn(kind) ? 'strip' : `${kind.triplet}-strip`;
-  execFileSync(strip, ['--strip-unneeded', '-o', target, source], { stdio: ['ignore', 2, 'pipe'] });
+function strip(kind: Kind, source: string, target = source): void {
+  const program = isOwn(kind) ? 'strip' : `${kind.triplet}-strip`;
+  execFileSync(program, ['--strip-unneeded', '-o', target, source], { stdio: ['ignore', 2, 'pipe'] });
 }

@@ -1,2 +1,2 @@
 // Assay's version. A test compares it with package.json.
-export const VERSION = '0.2.0';
+export const VERSION = '0.3.0';

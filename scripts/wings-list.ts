@@ -27,11 +27,8 @@ type AnyWing = Wing<Ports> & Partial<EnginePort & IssuersPort & ServerPort>;
 
 /** `earlier`: the text of the list as it was. */
 export async function wingsList(earlier: string): Promise<string> {
-  const names = readdirSync(FOLDER, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name)
-    .sort();
-  const indexes = await Promise.all(names.map(readIndex));
+  const indexes = await indexesOfWings();
+  const names = indexes.map(({ name }) => name);
   const owned = indexes.map(({ name, wing }) =>
     Object.keys(wing.commands).map((command) => ({ command, wing: name })),
   );
@@ -65,6 +62,16 @@ interface Index {
   readonly name: string;
   readonly wing: Wing;
   readonly stepHook?: StepHook;
+}
+
+export function indexesOfWings(): Promise<Index[]> {
+  const folders = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return Promise.all(
+    folders
+      .map(({ name }) => name)
+      .sort()
+      .map(readIndex),
+  );
 }
 
 async function readIndex(name: string): Promise<Index> {

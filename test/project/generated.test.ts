@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { VERSION } from '../../core/version.ts';
+import { trunkPicture, wingsPicture } from '../../scripts/architecture-pictures.ts';
 import { configSchema } from '../../scripts/config-schema.ts';
 import { errorsPage } from '../../scripts/errors-page.ts';
 import { serverSchema } from '../../scripts/server-schema.ts';
 import { wingsList } from '../../scripts/wings-list.ts';
+import { isSomeWingMissing } from './missing-wings.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (...parts: string[]) => readFileSync(join(ROOT, ...parts), 'utf8');
@@ -33,6 +35,14 @@ test('server/config/server.schema.json is made from the table of fields (npm run
 
 test('bin/wings.ts is the list of the folders of wings/ (npm run generate)', async () => {
   expect(read('bin/wings.ts')).toBe(await wingsList(read('bin/wings.ts')));
+});
+
+test('docs/images/trunk.svg shows the order of rooms and folders (npm run generate)', () => {
+  expect(read('docs/images/trunk.svg')).toBe(trunkPicture());
+});
+
+test.skipIf(isSomeWingMissing())('docs/images/wings.svg shows the wings (npm run generate)', async () => {
+  expect(read('docs/images/wings.svg')).toBe(await wingsPicture());
 });
 
 test('core/version.ts says what package.json says', () => {

@@ -1,0 +1,84 @@
+// The order of the rooms and of the folders in each of them. imports.test.ts holds it, and docs/images/trunk.svg shows it.
+
+/** The rooms that each room may import from, beside itself. wings.test.ts has the rules of wings/. */
+export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  system: ['core'],
+  store: ['core', 'system'],
+  hermeticity: ['core', 'system'],
+  server: ['core', 'system', 'store'],
+  client: ['core', 'system', 'store', 'hermeticity'],
+  bin: ['core', 'client', 'server', 'wings'],
+};
+
+/**
+ * The order inside each room, from the bottom to the top. A folder imports only from lines that stand before
+ * its own. A file at the root of a room counts as a folder. Type-only imports may point anywhere in the room.
+ */
+export const ORDER: Readonly<Record<string, readonly string[]>> = {
+  core: [
+    'bun.ts  concurrently.ts  edit-message.ts  errors.ts  key-version.ts  labels.ts  shapes.ts  small-sha256.ts  text  units.ts  version.ts',
+    'limits.ts  proto/generated/build/bazel/semver  proto/generated/google/protobuf',
+    'proto/generated/google/rpc',
+    'proto/generated',
+    'cli  grpc  html  namespace.ts  path.ts  request-shapes.ts',
+    'config  message.ts  sha256.ts  tokens',
+    'digest.ts  evidence.ts  fastcdc.ts',
+    'metadata',
+    'action.ts  inlined-blobs.ts  path-set.ts  precedence.ts  result.ts  tree.ts',
+  ],
+  system: ['limits.ts', 'paths  process', 'files'],
+  store: [
+    'limits.ts  store.ts  events.ts  raw.ts  size-limit.ts  history.ts',
+    'accounts.ts',
+    'shared  scrub  log  review  migration',
+    'actions',
+    'layers  memory',
+    'disk/fs',
+    'disk/index',
+    'disk/accounts',
+    'disk/files  disk/space',
+    'disk/uploads',
+    'disk',
+    'open.ts',
+  ],
+  hermeticity: ['limits.ts', 'trace  sandbox', 'lenses', 'verdict', 'reproduction.ts'],
+  server: [
+    'limits.ts  log.ts  lifecycle.ts  context.ts  regular-file.ts  server-port.ts',
+    'history',
+    'background  capacity  access',
+    'request',
+    'http',
+    'connection  pages',
+    'config  grpc',
+    'protocols/shared  protocols/moon',
+    'protocols/auth  protocols/azure  protocols/ccache  protocols/gradle  protocols/labels  protocols/nx  protocols/path-sets  protocols/reapi',
+    'protocols/resumable  protocols/rush  protocols/s3  protocols/turbo  protocols/webdav',
+    'protocols/actions  protocols/asset  protocols/bazel-http',
+    'adapters.ts',
+    'routes.ts',
+    'listen.ts',
+    'commands',
+  ],
+  client: [
+    'limits.ts',
+    'terminal  local-store  remote',
+    'remote/grpc  files',
+    'lenses',
+    'action  tools',
+    'inputs  process',
+    'config  outputs  path-sets',
+    'history  trace',
+    'run',
+    'maintenance  maintenance/verify',
+    'up-to-date',
+    'graph/view  graph/page  report',
+    'check-hits',
+    'graph',
+    'audit  library',
+    'config/init',
+    'commands',
+    'commands/report',
+  ],
+  bin: ['wings.ts', 'step-hook.ts', 'assay.ts  library.ts'],
+};

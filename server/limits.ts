@@ -194,7 +194,7 @@ export const ZSTD = {
   firstInputBytes: 4 * KIB,
 } as const;
 
-/** What a miss is told about the earlier action of its step (server/protocols/path-sets/earlier.ts). */
+/** What the answer to a miss says about the earlier action of its step (server/protocols/path-sets/earlier.ts). */
 export const EARLIER = {
   /** Of the whole message. */
   maxBytes: 96 * KIB,

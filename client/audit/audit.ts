@@ -62,11 +62,11 @@ export async function audit(request: RunRequest, context: RunContext, options: A
 
 /** Tools look for their configuration wherever they run, so most of these are worth no finding. */
 function absentIn(workspace: AbsPath, { readSet, findings }: Verdict): string[] {
-  const told = new Set(findings.map(({ path }) => path));
+  const reported = new Set(findings.map(({ path }) => path));
   return readSet
     .filter(({ path, was, changed }) => was === 'absent' && !changed && isBelow(path, workspace))
     .map(({ path }) => displayPath(path, workspace))
-    .filter((path) => !told.has(path))
+    .filter((path) => !reported.has(path))
     .sort();
 }
 

@@ -86,7 +86,7 @@ function shortened(text: string): string {
   return text.replace(/\b[0-9a-f]{64}\b/g, (digest) => digest.slice(0, 12));
 }
 
-/** `machine`: whose own earlier run it was, if no server told it. */
+/** `machine`: whose own earlier run it was, if no server sent it. */
 export function seenText({ namespace, run, at }: SeenIn, machine = 'this machine'): string {
   const when = new Date(at).toISOString();
   if (run === undefined) return `on ${machine}, by the run of ${when}`;

@@ -1,4 +1,4 @@
-// The earlier action of a step as an Assay server told it, compared with the action of a run. A machine without a
+// The earlier action of a step as an Assay server sent it, compared with the action of a run. A machine without a
 // history of its own names the reason of a miss with it.
 // Nothing of it is trusted: it explains a miss, and decides none. What is fetched for it is verified and bounded.
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
@@ -14,7 +14,7 @@ import type { BlobReader, Content } from '../../store/store.ts';
 import { EARLIER } from '../limits.ts';
 import type { Remote } from '../remote/remote.ts';
 
-/** Undefined if the server's message can't be read: then it told nothing. */
+/** Undefined if the server's message can't be read: then it counts as absent. */
 export function earlierIn(message: Uint8Array): Earlier | undefined {
   try {
     return message.length > EARLIER.maxBytes ? undefined : decodeEarlier(message);
@@ -33,10 +33,10 @@ export async function differencesFrom(
   blobs: BlobReader,
   remote: Pick<Remote, 'getBlobs'> | undefined,
 ): Promise<Difference[] | undefined> {
-  const told = new Map(directories.map((bytes) => [digestOf(bytes).hash, bytes]));
+  const sent = new Map(directories.map((bytes) => [digestOf(bytes).hash, bytes]));
   let left: number = EARLIER.fetchedDirectories;
   const read = async (digest: Digest): Promise<Uint8Array> => {
-    const known = told.get(digest.hash) ?? (await readIfThere(digest.hash, blobs));
+    const known = sent.get(digest.hash) ?? (await readIfThere(digest.hash, blobs));
     if (known) return known;
     if (!remote || left-- <= 0 || digest.size > EARLIER.maxDirectoryBytes)
       throw new RangeError('a directory of the earlier action is not at hand');

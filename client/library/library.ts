@@ -69,8 +69,8 @@ async function runAction(
     stepHook,
     storeFolder: storeOf(options),
     caller: options.environment ?? process.env,
-    stdout: options.stdout ?? DEAF,
-    stderr: options.stderr ?? DEAF,
+    stdout: options.stdout ?? DISCARD,
+    stderr: options.stderr ?? DISCARD,
     report: options.report ?? ignore,
   });
   if (summary.outcome === 'miss' && summary.exitCode !== 0) throwIfCancelled();
@@ -106,6 +106,6 @@ function storeOf({ store }: LibraryOptions): string {
   return storeFolder(store, process.env);
 }
 
-const DEAF: Writable = { write() {} };
+const DISCARD: Writable = { write() {} };
 
 function ignore(): void {}

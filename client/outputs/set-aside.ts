@@ -198,7 +198,7 @@ function isSource(workspace: string, path: RelPath): boolean {
   return !existsAt(workspace, path) && isTracked(workspace, path) !== false;
 }
 
-/** What fails is not told: the command's own outcome counts. */
+/** A failure is ignored: the command's own outcome counts. */
 function quietly(work: () => void): void {
   succeeds(work);
 }

@@ -69,7 +69,7 @@ export function decodeList(bytes: Uint8Array): ReceivedList | undefined {
 }
 
 /**
- * How many bytes of a prediction to ask for. Who asks for none is not told of a miss either, so a lookup that wants to
+ * How many bytes of a prediction to ask for. A client that asks for none learns nothing of a miss either, so a lookup that wants to
  * know of the step before asks for one byte, in which no result fits.
  */
 export function inlinedFor({ acceptedBytes }: Predictions, { step }: Asking): number {
@@ -109,7 +109,7 @@ export function stepBytes(step: StepId | undefined): Buffer {
   return Buffer.from(step ?? '', 'hex');
 }
 
-/** For a miss, `onEarlier` gets what was told beside it. `answer`: the result, with inlined blobs behind it. */
+/** For a miss, `onEarlier` gets what the server sent beside it. `answer`: the result, with inlined blobs behind it. */
 export function decodeFound(
   bytes: Uint8Array,
   candidates: readonly ResultCandidate[],

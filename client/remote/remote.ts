@@ -18,7 +18,7 @@ export interface Asking {
   readonly purpose?: Purpose;
   /** The step of the action: for a miss, an Assay server tells what it did before. */
   readonly step?: StepId;
-  /** Called for a miss with the encoded EarlierAction, if the server told one. */
+  /** Called for a miss with the encoded EarlierAction, if the server sent one. */
   onEarlier?(message: Uint8Array): void;
 }
 

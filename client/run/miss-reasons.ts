@@ -9,7 +9,7 @@ export class MissReasons {
   refusal: string | undefined;
   /** Which fact of the remote's results differs here. */
   factsDiffer: (() => FactDifference | undefined) | undefined;
-  /** The EarlierAction of the step, as the remote told it. */
+  /** The EarlierAction of the step, as the remote sent it. */
   earlier: Uint8Array | undefined;
   notKept: string | undefined;
 

@@ -3,7 +3,7 @@
 // the environment: no user, no path, no value of another variable.
 //
 // The commit is read from the files of .git; git is not started. Whether files differ from that commit would
-// take a scan of the whole tree, so it is not told.
+// take a scan of the whole tree, so it is left out.
 import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -128,17 +128,17 @@ function whyOf(error: unknown): string {
 }
 
 /**
- * A command that started with earlier state may read the outputs of that state. Of an unwatched run it was told
- * already that nobody watched it.
+ * A command that started with earlier state may read the outputs of that state. For an unwatched run the events
+ * already say that no tracer ran.
  */
 function reportFindings(
   { findings, evidence }: RunEvidence,
   { earlierState, watched }: Execution,
   { report }: RunContext,
 ): void {
-  const told = findings.filter(({ kind }) => kind !== 'stale-output' || earlierState === undefined);
+  const shown = findings.filter(({ kind }) => kind !== 'stale-output' || earlierState === undefined);
   const gaps = watched ? evidence.gaps : [];
-  if (told.length > 0 || gaps.length > 0) report({ type: 'findings', findings: told, gaps });
+  if (shown.length > 0 || gaps.length > 0) report({ type: 'findings', findings: shown, gaps });
 }
 
 function failureOf(

@@ -35,7 +35,7 @@ export interface UnsharedCount {
 }
 
 export interface FinishOptions {
-  /** The keys of actions that were up to date: no lookup told the cache of them. */
+  /** The keys of actions that were up to date: no lookup brought them to the cache. */
   readonly hits?: readonly string[];
   /** Ends the wait. */
   readonly stop?: Promise<void>;

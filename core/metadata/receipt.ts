@@ -1,4 +1,4 @@
-// A receipt: whose run made a result. It is stored inside the result, and told to whoever gets that as a hit.
+// A receipt: whose run made a result. It is stored inside the result, and comes with each hit.
 // It is in no key, and two results that differ in it alone do not diverge.
 //
 // It also names the key of the action. The result of a path set lies under another key, from which the action's key
@@ -6,7 +6,7 @@
 // another action, so a result that hides from `forget` is no hit either.
 //
 // The time and the place are in fields of the Remote Execution API: the start of the execution, the worker.
-// A receipt may come from another machine, so a text that does not look as it should counts as not told.
+// A receipt may come from another machine, so a text in another form counts as absent.
 import { type Hash, isHash } from '../digest.ts';
 import { decodeStrict } from '../message.ts';
 import { Receipt as ReceiptMessage } from '../proto/generated/assay.ts';

@@ -129,8 +129,8 @@ export class RecordDecoder {
 
   /** The most frequent records, tens of thousands in a large command: decoded without copying. */
   #takePath(verb: PathVerb, bytes: Buffer, at: number, end: number): void {
-    const told = verb === 'list' ? this.#listing(bytes, at, end) : pathAccess(verb, bytes, at, end);
-    this.#builder.access(bytes.readUInt32LE(at + 4), told, bytes.readUInt32LE(at + 8));
+    const access = verb === 'list' ? this.#listing(bytes, at, end) : pathAccess(verb, bytes, at, end);
+    this.#builder.access(bytes.readUInt32LE(at + 4), access, bytes.readUInt32LE(at + 8));
   }
 
   #listing(bytes: Buffer, at: number, end: number): AccessDetails {

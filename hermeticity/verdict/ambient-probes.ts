@@ -60,7 +60,7 @@ export class AmbientProbes {
   }
 
   /** Whether this program always probes this path, so that its absence is no finding. */
-  excusesAbsent(access: PathAccess): boolean {
+  isRoutine(access: PathAccess): boolean {
     const { policy } = this.#state;
     const { path } = access;
     if (policy.ambientNames.some((pattern) => pattern.test(path)) || this.#isCaseTrial(path)) return true;
@@ -76,7 +76,7 @@ export class AmbientProbes {
   }
 
   /** The same for names that tools search in every folder up to the root, and at the root itself. */
-  excusesAbove(path: AbsPath): boolean {
+  isRoutineAbove(path: AbsPath): boolean {
     return this.#isUpwardSearch(path) || this.#state.policy.triedEverywhere.test(path);
   }
 

@@ -1,6 +1,6 @@
 // Collects the facts of a run: every path that the action read, probed, missed, listed or followed, with what it was
 // shown. omissions.ts is the one table of exceptions.
-// Guaranteed: nothing that is told or not told to people changes a fact.
+// Guaranteed: no finding, and no lack of one, changes a fact.
 import type { RelPath } from '../../core/path.ts';
 import { relativeIn } from '../../system/paths/absolute-path.ts';
 import type { FileStamp, PathAccess } from '../trace/access.ts';
@@ -61,7 +61,7 @@ export class Facts {
     const name = this.#state.kernelName(access);
     if (name === undefined || access.kind === 'followed') return;
     if (kernelUse(name, access.kind === 'read') !== 'fact') return;
-    if (!this.#state.startUps.excuses(access, this.#state.programOf(access), name))
+    if (!this.#state.startUps.isOfStart(access, this.#state.programOf(access), name))
       this.kernelFiles.add(access.kind === 'list' ? `${name}/` : name);
   }
 

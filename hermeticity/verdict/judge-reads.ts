@@ -1,5 +1,5 @@
 // Judges what an action read: file contents, probes of present and absent paths, listings, programs, links.
-// It decides what is told to people. What a hit compares is decided elsewhere (facts.ts).
+// It decides which findings people see. What a hit compares is decided elsewhere (facts.ts).
 import type { RelPath } from '../../core/path.ts';
 import {
   type AbsPath,
@@ -133,12 +133,12 @@ export class ReadJudge {
     const isFirst = isLoader && this.#ambient.isFirstListing(access);
     const isImport = isLoader && this.#ambient.isImport(access);
     const looksUp = isImport || (isFirst && this.#isModuleFolder(access.path));
-    const excused =
+    const isRoutine =
       (policy.folderListers.has(this.#state.toolOf(access)) &&
         (declared.growsIn(folder) || !this.#ambient.collects(access))) ||
       (isFirst && isImport) ||
       (unexplained.length === 0 && (looksUp || declared.growsIn(folder)));
-    if (excused) return;
+    if (isRoutine) return;
     const detail =
       unexplained.length > 0 ? `shows ${someOf(unexplained)}` : 'no pattern covers new files there';
     const value = folder === '' ? '*' : `${patternOf(folder)}/*`;
@@ -198,7 +198,7 @@ export class ReadJudge {
     if (isOthers) this.#state.suspect({ kind: 'host', access, path, detail: OTHER_PROCESSES });
     else if (
       kind !== 'followed' &&
-      !this.#state.startUps.excuses(access, this.#state.programOf(access), name)
+      !this.#state.startUps.isOfStart(access, this.#state.programOf(access), name)
     )
       this.#atKernelFile(access, name);
   }
@@ -222,8 +222,8 @@ export class ReadJudge {
       const looksUp = this.#state.policy.folderListers.has(this.#state.toolOf(access));
       if (!looksUp) this.#state.suspect({ kind, access, path });
     } else if (!this.#isOnPathToDeclared(path)) {
-      const excused = kind === 'absent' && this.#ambient.excusesAbove(path);
-      if (!excused) this.#suspectProbe(kind === 'absent' ? 'absent' : 'probe', access);
+      const isRoutine = kind === 'absent' && this.#ambient.isRoutineAbove(path);
+      if (!isRoutine) this.#suspectProbe(kind === 'absent' ? 'absent' : 'probe', access);
     }
   }
 
@@ -249,7 +249,7 @@ export class ReadJudge {
   /** A probe before a write is not worth a finding: the write gets one. */
   #suspectProbe(kind: 'probe' | 'absent', access: PathAccess, fix?: Fix): void {
     const { own } = this.#state;
-    if (kind === 'absent' && this.#ambient.excusesAbsent(access)) return;
+    if (kind === 'absent' && this.#ambient.isRoutine(access)) return;
     this.#state.suspect({
       kind,
       access,

@@ -4,7 +4,7 @@
 // An entry needs one of three reasons. `implied`: other facts, the key, or the way in which every action is started
 // already say it. `lens`: the program can't act on it. `start-up`: a runtime reads it for itself at its start; such an
 // entry proves nothing, so docs/MACHINES.md lists each with what finds a dependence on it.
-// Findings, which people are told (judge-reads.ts), play no part here.
+// Findings (judge-reads.ts) play no part here.
 
 import { isAtOrBelow, relativeIn } from '../../system/paths/absolute-path.ts';
 import type { Program } from '../lenses/listers.ts';

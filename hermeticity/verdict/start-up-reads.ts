@@ -117,7 +117,8 @@ export class StartUpReads {
     this.#nameOf = nameOf;
   }
 
-  excuses({ process }: PathAccess, program: string, name: string): boolean {
+  /** Whether the runtime of this program reads the file for itself, at its start. */
+  isOfStart({ process }: PathAccess, program: string, name: string): boolean {
     return this.#known.some((one) => {
       if (!isBy(one, program) || !one.files.test(name)) return false;
       const { times, before, besides } = one;

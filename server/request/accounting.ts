@@ -53,7 +53,7 @@ export class Accounting {
   readonly #answered: Namespace[] = new Array(ACCOUNTING.countedAtOnce).fill(DEFAULT_NAMESPACE);
   readonly #answeredMs = new Float64Array(ACCOUNTING.countedAtOnce);
   #answers = 0;
-  /** When the first of them was told. */
+  /** When the first of them came. */
   #toldAt = 0;
   #counting: NodeJS.Timeout | undefined;
 
@@ -135,7 +135,7 @@ export class Accounting {
     }, ACCOUNTING.countAfterMs).unref();
   }
 
-  /** Counts what was told until now. */
+  /** Counts what came until now. */
   count(): void {
     const [lookups, answers, at] = [this.#lookups, this.#answers, this.#toldAt];
     this.#answers = 0;

@@ -1,6 +1,6 @@
 // An action without its values, and the message in which a server tells it: EarlierAction of core/proto/assay.proto.
 // Names stay. A digest stands for each value, and one for the whole command line, so two outlines can be compared,
-// and who reads one learns no value that it does not know.
+// and a reader of one learns no value that it does not know.
 import { type Digest, digestOf, parseHash } from '../../core/digest.ts';
 import type { Shape } from '../../core/message.ts';
 import { decodeStrict } from '../../core/message.ts';

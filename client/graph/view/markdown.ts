@@ -75,8 +75,8 @@ function fitting(rows: readonly string[]): readonly string[] {
 function rowText({ step, outcome, commandMs, elapsedMs, why }: SummaryRow): string {
   const isHit = outcome === 'hit-local' || outcome === 'hit-remote';
   const saved = isHit ? savedText(commandMs - elapsedMs).replace(', ', '') : '';
-  const told = [saved, why].filter(Boolean).join(', ');
-  return `| ${code(step)} | ${MARKS[outcome]} | ${duration(isHit ? elapsedMs : commandMs)} | ${sentence(told)} |`;
+  const shown = [saved, why].filter(Boolean).join(', ');
+  return `| ${code(step)} | ${MARKS[outcome]} | ${duration(isHit ? elapsedMs : commandMs)} | ${sentence(shown)} |`;
 }
 
 /** GitHub and GitLab find mentions, and links to issues, everywhere but in code. */

@@ -1,7 +1,7 @@
 // Tells a client whose action is a miss what its step did before, so that a machine without a history can name the
-// reason. Only a miss is told, in the answer that says so: a hit costs nothing, and no request is added.
+// reason. Only the answer to a miss has it: a hit costs nothing, and no request is added.
 //
-// What is told was reported in a namespace in which this lookup also looks for results. The answer and the work for
+// What it says was reported in a namespace in which this lookup also looks for results. The answer and the work for
 // it have a bound. It has no key, no value of a variable and no command line (store/actions/outline.ts).
 import { isHash, parseDigest } from '../../../core/digest.ts';
 import { isStepId, type StepId } from '../../../core/metadata/step-id.ts';
@@ -41,7 +41,7 @@ export function stepIn(text: string | Uint8Array | null): StepId | undefined {
   return isStepId(id) ? id : undefined;
 }
 
-/** The first whose action is stored. Without one, it is told that the step ran. */
+/** The first whose action is stored. Without one, the answer says that the step ran. */
 async function otherAction(actions: readonly EarlierAction[], blobs: BlobReader): Promise<Earlier> {
   for (const action of actions.slice(0, EARLIER.triedActions)) {
     const outline = await outlineOf(action.key, blobs);
@@ -93,7 +93,7 @@ async function upperDirectories(root: string, blobs: BlobReader): Promise<Uint8A
   return found;
 }
 
-/** An action with very many names is told as one that is no longer stored. */
+/** An action with very many names counts as one that is no longer stored. */
 function bounded(earlier: Earlier): Buffer {
   const whole = encodeEarlier(earlier);
   if (whole.length <= EARLIER.maxBytes || earlier.outcome !== 'other') return whole;

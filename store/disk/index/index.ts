@@ -53,7 +53,7 @@ export interface Entry extends Presence {
   readonly version: number;
 }
 
-/** Is told of each change of what a tenant or a holder has, after its commit. */
+/** Called for each change of what a tenant or a holder has, after its commit. */
 export interface HoldingsListener {
   blobChanged(key: Buffer, before: Tenants, after: Tenants, entry: Pick<Presence, 'size' | 'isFile'>): void;
   /** `bytes` is negative if the record became shorter, or was removed. */

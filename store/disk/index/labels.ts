@@ -25,7 +25,7 @@ export function labelBytes({ namespace, label }: LabelAddress): number {
   return namespace.length + 2 * label.length + ROW_BYTES + LabelOrder.bytesOf(label);
 }
 
-/** Is told after the commit which label was added or, with a negative number, removed. */
+/** Called after the commit for each label that was added or, with a negative number, removed. */
 type OnLabel = (address: LabelAddress, bytes: number) => void;
 
 interface Numbered extends Labelled {

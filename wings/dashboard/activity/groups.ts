@@ -11,10 +11,10 @@ import type { TailEvent } from '../api/types.ts';
 import { DASHBOARD } from '../limits.ts';
 import type { StoredRow } from '../runs/run-documents.ts';
 import { Ring } from './ring.ts';
-import { eventOf, type Happening, shownNamespace } from './tail.ts';
+import { type CacheEvent, eventOf, shownNamespace } from './tail.ts';
 
 /** Where and for whom a lookup happens. */
-type Place = Pick<Happening, 'namespace' | 'identity' | 'at'>;
+type Place = Pick<CacheEvent, 'namespace' | 'identity' | 'at'>;
 
 export interface Group {
   readonly id: string;
@@ -31,9 +31,9 @@ export interface Group {
   isForgotten: boolean;
   /** The session that the tool named later, and lookups that turned out to be of another session. */
   session: string | undefined;
-  readonly moved: WeakSet<Happening>;
+  readonly moved: WeakSet<CacheEvent>;
   savedMs: number;
-  readonly lookups: Ring<Happening>;
+  readonly lookups: Ring<CacheEvent>;
 }
 
 /** The details of a grouped run in the history. */
@@ -87,9 +87,9 @@ export class RequestGroups {
       isDirty: true,
       isForgotten: false,
       session: undefined,
-      moved: new WeakSet<Happening>(),
+      moved: new WeakSet<CacheEvent>(),
       savedMs: 0,
-      lookups: new Ring<Happening>(DASHBOARD.groupLookups),
+      lookups: new Ring<CacheEvent>(DASHBOARD.groupLookups),
     };
     this.#groups.set(name, group);
     return group;
@@ -140,8 +140,8 @@ export class RequestGroups {
 }
 
 /** Takes the newest lookup of that key out of a group. */
-function takeLookup(group: Group, { key, what }: Session['lookups'][number]): Happening | undefined {
-  const isLeft = (one: Happening) => !group.moved.has(one);
+function takeLookup(group: Group, { key, what }: Session['lookups'][number]): CacheEvent | undefined {
+  const isLeft = (one: CacheEvent) => !group.moved.has(one);
   const found = group.lookups.newest().find((one) => one.key === key && one.what === what && isLeft(one));
   if (!found) return undefined;
   group.moved.add(found);
@@ -152,7 +152,7 @@ function takeLookup(group: Group, { key, what }: Session['lookups'][number]): Ha
   return found;
 }
 
-export function addLookup(group: Group, lookup: Happening): void {
+export function addLookup(group: Group, lookup: CacheEvent): void {
   group.lastAt = lookup.at;
   group.isDirty = true;
   if (lookup.what === 'hit') group.hits++;

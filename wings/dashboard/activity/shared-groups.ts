@@ -61,7 +61,7 @@ function mergedLookups(document: HistoryDocument, stored: HistoryDocument | unde
   if (earlier.length === 0) return document;
   const name = ({ at, what, key }: StoredLookups['lookups'][number]) => `${at} ${what} ${key}`;
   const known = new Set(own.map(name));
-  /* Lookups that were counted together have one time. They stay in the order in which they were told. */
+  /* Lookups that were counted together have one time. They stay in the order in which they came. */
   const lookups = [...own, ...earlier.filter((lookup) => !known.has(name(lookup)))]
     .sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
     .slice(0, DASHBOARD.groupLookups);

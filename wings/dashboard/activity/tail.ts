@@ -6,8 +6,8 @@ import type { Tail, TailEvent } from '../api/types.ts';
 import { DASHBOARD } from '../limits.ts';
 import { Ring } from './ring.ts';
 
-/** As it happens. Its texts are made when somebody looks. */
-export interface Happening {
+/** A lookup or a write of a result, as the server sees it. Its texts are made when a page shows it. */
+export interface CacheEvent {
   readonly at: number;
   readonly tool: string;
   readonly what: TailEvent['what'];
@@ -22,12 +22,12 @@ export interface Happening {
 const BEGINNING = 'beginning';
 
 export class LiveTail {
-  readonly #events = new Ring<Happening>(DASHBOARD.tailEvents);
+  readonly #events = new Ring<CacheEvent>(DASHBOARD.tailEvents);
   /** The position of each event that was the newest one of an answer. */
-  readonly #positions = new WeakMap<Happening, string>();
+  readonly #positions = new WeakMap<CacheEvent, string>();
 
-  add(happening: Happening): void {
-    this.#events.add(happening);
+  add(event: CacheEvent): void {
+    this.#events.add(event);
   }
 
   /**
@@ -35,7 +35,7 @@ export class LiveTail {
    * and that of an event that the reader sees: a number would tell how many events others caused.
    */
   read(namespaces: NamespaceRange, after = BEGINNING): Tail {
-    const found: Happening[] = [];
+    const found: CacheEvent[] = [];
     for (const one of this.#events.newest()) {
       if (this.#positions.get(one) === after) break;
       if (isInRange(writtenFrom(one.namespace), namespaces)) found.push(one);
@@ -44,14 +44,14 @@ export class LiveTail {
     return { events: found.map(eventOf), position: newest ? this.#positionOf(newest) : after };
   }
 
-  #positionOf(happening: Happening): string {
-    const position = this.#positions.get(happening) ?? randomUUID();
-    this.#positions.set(happening, position);
+  #positionOf(event: CacheEvent): string {
+    const position = this.#positions.get(event) ?? randomUUID();
+    this.#positions.set(event, position);
     return position;
   }
 }
 
-export function eventOf({ at, namespace, run, ...rest }: Happening): TailEvent {
+export function eventOf({ at, namespace, run, ...rest }: CacheEvent): TailEvent {
   const shown = shownNamespace(namespace);
   return { ...rest, at: new Date(at).toISOString(), namespace: shown, ...(run !== undefined && { run }) };
 }

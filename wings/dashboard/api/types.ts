@@ -133,7 +133,7 @@ export interface Runs {
   };
 }
 
-/** `reported`: Assay told it. `grouped`: the requests of another tool that belong together. */
+/** `reported`: a client of Assay reported it. `grouped`: the requests of another tool that belong together. */
 export type RunSource = 'reported' | 'grouped';
 
 /** `running`: requests of it still come in. `unknown`: the tool does not tell how it ended. */

@@ -551,7 +551,7 @@ export function bytesOf(hash: Hash): Buffer {
   return Buffer.from(hash, 'hex');
 }
 
-/** `admit` is told how many bytes have arrived, with each piece. */
+/** `admit` gets how many bytes have arrived, with each piece. */
 async function* limited(
   expected: Expected,
   content: Content,

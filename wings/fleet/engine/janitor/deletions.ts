@@ -38,14 +38,14 @@ export class Deletions {
   readonly #clock: LogicalClock;
   readonly #onRefused: (count: number) => void;
 
-  /** `onRefused` is told how many objects the bucket would not delete. */
+  /** `onRefused` gets how many objects the bucket would not delete. */
   constructor(bucket: Bucket, clock: LogicalClock, onRefused: (count: number) => void) {
     this.#bucket = bucket;
     this.#clock = clock;
     this.#onRefused = onRefused;
   }
 
-  /** Deletes what was condemned long enough, in steps. `onDeleted` is told of each step. */
+  /** Deletes what was condemned long enough, in steps. `onDeleted` is called for each step. */
   async deleteCondemned(
     mandate: Mandate,
     right: Right,

@@ -286,7 +286,7 @@ export class Janitor {
     return this.#look(mandate);
   }
 
-  /** True when nothing is in excess any more. `onHeld` is told what each step makes of what the fleet holds. */
+  /** True when nothing is in excess any more. `onHeld` gets what each step makes of what the fleet holds. */
   async #evictUntil(
     mandate: Mandate,
     excess: () => HeldBytes,

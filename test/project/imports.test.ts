@@ -33,6 +33,19 @@ describe.each(Object.entries(ROOMS))('%s', (room, allowed) => {
     expect(againstOrder(room, imports)).toEqual([]);
   });
 
+  test('has no two folders that import each other', () => {
+    const arrows = new Set(
+      imports
+        .filter(({ target, kind }) => target !== undefined && roomOf(target) === room && kind === 'value')
+        .map(({ file, target = '' }) => `${wholeFolderOf(file)} -> ${wholeFolderOf(target)}`),
+    );
+    const both = [...arrows].filter((arrow) => {
+      const [from, to] = arrow.split(' -> ');
+      return from !== to && arrows.has(`${to} -> ${from}`);
+    });
+    expect(both).toEqual([]);
+  });
+
   test('has a place in the order for each of its folders, and no place for another', () => {
     const folders = new Set(sourcesOf(room).map(folderOf));
     const placed = [...levelsOf(room).keys()];
@@ -139,6 +152,11 @@ function arrowOf({ file, target }: Import): string {
 function folderOf(file: string): string {
   const folder = dirname(file);
   return folder.includes('/') ? folder : file;
+}
+
+/** The folder of the room, with all that is below it. */
+function wholeFolderOf(file: string): string {
+  return file.split('/').slice(0, 2).join('/');
 }
 
 function roomOf(file: string): string {

@@ -76,7 +76,7 @@ export const ORDER: Readonly<Record<string, readonly string[]>> = {
     'check-hits',
     'graph',
     'audit  library',
-    'config/init',
+    'init',
     'commands',
     'commands/report',
   ],

@@ -1,19 +1,19 @@
 // Runs a step once under a tracer with nothing declared, and derives its declaration from what it accessed.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseRelPath, type RelPath, ROOT } from '../../../core/path.ts';
-import type { TraceReport } from '../../../hermeticity/trace/access.ts';
-import { absPath, relativeIn } from '../../../system/paths/absolute-path.ts';
-import { audit } from '../../audit/audit.ts';
-import { isInstalledPackage } from '../../audit/never-declared.ts';
-import { relianceText } from '../../audit/report.ts';
-import { StatRecorder } from '../../files/stat-recorder.ts';
-import { IgnoredPaths } from '../../inputs/ignored-paths.ts';
-import { foldersAbove } from '../../outputs/outputs.ts';
-import type { RunContext } from '../../run/context.ts';
-import { missingInCleanCopy } from '../../trace/output-folders.ts';
-import { requestOf } from '../request.ts';
-import type { Step } from '../step.ts';
+import { parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
+import type { TraceReport } from '../../hermeticity/trace/access.ts';
+import { absPath, relativeIn } from '../../system/paths/absolute-path.ts';
+import { audit } from '../audit/audit.ts';
+import { isInstalledPackage } from '../audit/never-declared.ts';
+import { relianceText } from '../audit/report.ts';
+import { requestOf } from '../config/request.ts';
+import type { Step } from '../config/step.ts';
+import { StatRecorder } from '../files/stat-recorder.ts';
+import { IgnoredPaths } from '../inputs/ignored-paths.ts';
+import { foldersAbove } from '../outputs/outputs.ts';
+import type { RunContext } from '../run/context.ts';
+import { missingInCleanCopy } from '../trace/output-folders.ts';
 import { doubtsAbout } from './doubts.ts';
 import { variablesIn } from './variables.ts';
 

@@ -1,7 +1,7 @@
 // The remarks about a step that was observed only once: what a person should check, and what to do.
-import { ROOT } from '../../../core/path.ts';
-import type { Audit } from '../../audit/audit.ts';
-import type { Step } from '../step.ts';
+import { ROOT } from '../../core/path.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { Step } from '../config/step.ts';
 
 export interface Seen {
   readonly audit: Audit;

@@ -1,9 +1,9 @@
 // Reduces drafts until a run would accept them.
 // What one run shows may contradict itself, and a smaller declaration is better than a refused file.
 
-import { findRefusal } from '../../graph/trial.ts';
-import type { RunContext } from '../../run/context.ts';
-import { type Step, stepId } from '../step.ts';
+import { type Step, stepId } from '../config/step.ts';
+import { findRefusal } from '../graph/trial.ts';
+import type { RunContext } from '../run/context.ts';
 import { type DraftStep, type DraftSurroundings, draftTexts } from './draft.ts';
 
 export interface Acceptance extends DraftSurroundings {

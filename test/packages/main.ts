@@ -1,5 +1,5 @@
-// `npm run test:packages`: tries the Debian packages of dist/release in a bare Debian, and the image in a container. It
-// ends with 1 at the first thing that does not hold. Needs root.
+// `npm run test:packages`: tries the Debian packages of dist/release in a bare Debian, the npm packages without a network,
+// and the image in a container. It ends with 1 at the first thing that does not hold. Needs root.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,8 @@ import { progress } from '../../scripts/progress.ts';
 import { kindOf } from '../../scripts/release/kinds.ts';
 import { RELEASE } from '../../scripts/release/places.ts';
 import { tryImage } from './image.ts';
+import { FIRST_USE, inUse, LATER_USE } from './in-use.ts';
+import { tryNpm } from './npm.ts';
 import { Root } from './root.ts';
 
 if (!existsSync(RELEASE)) throw new Error(`${RELEASE} is missing: run \`npm run release\``);
@@ -29,6 +31,8 @@ try {
     root,
     debs.map((name) => join(RELEASE, name)),
   );
+  progress('the npm packages, without a network');
+  tryNpm(mkdtempSync(join(scratch, 'npm-')));
   progress('the image, in a container');
   const images = readdirSync(RELEASE).filter((name) => /^assay-oci-.*\.tar$/.test(name));
   const [image = ''] = images.filter((name) => name.endsWith(`-${debian}.tar`));
@@ -44,13 +48,13 @@ function tryDebs(root: Root, debs: readonly string[]): void {
   root.run(`dpkg --install ${debs.map((file) => root.bring(file)).join(' ')}`);
   assert.match(root.run('stat -c %U:%a /var/lib/assay'), /^assay:750$/m);
   progress('a server with its documentation, a first result, and a hit elsewhere');
-  assert.match(root.run(inUse('first')), /title>Assay.*assay: miss.*assay: hit \(remote\)/s);
+  assert.match(useIn(root, 'first'), FIRST_USE);
   progress('an upgrade with data');
   root.run(`echo '// mine' >> /etc/assay/server.jsonc`);
   const newer = debs.map((file) => root.bring(raised(file)));
   root.run(`dpkg --install --force-confold ${newer.join(' ')}`);
   assert.match(root.run('cat /etc/assay/server.jsonc'), /mine/);
-  assert.match(root.run(inUse('second')), /^assay: hit \(remote\).*assay: hit \(remote\)/s);
+  assert.match(useIn(root, 'second'), LATER_USE);
   progress('removed: data and configuration stay');
   root.run('dpkg --remove assay assay-server');
   assert.deepEqual(
@@ -67,22 +71,13 @@ function tryDebs(root: Root, debs: readonly string[]): void {
   );
 }
 
-/** The server as its service starts it, and two runs of one command with two empty local stores. */
-function inUse(round: string): string {
+/** The server as its service starts it. */
+function useIn(root: Root, round: string): string {
   const unit = readFileSync(join(import.meta.dirname, '../../packaging/debian/assay-server.service'), 'utf8');
   const start = /^ExecStart=(.*)$/m.exec(unit)?.[1];
-  return `
-    setpriv --reuid=assay --regid=assay --clear-groups ${start} >/tmp/server.log 2>&1 &
-    server=$!
-    for _ in $(seq 300); do grep -q listening /tmp/server.log && break; sleep 0.1; done
-    /usr/lib/assay/node/node -e "fetch('http://127.0.0.1:8980/docs/').then((page) => page.text()).then(console.log)"
-    mkdir -p /tmp/workspace && cd /tmp/workspace
-    export ASSAY_REMOTE=http://127.0.0.1:8980
-    for store in 1 2; do
-      rm -f made
-      assay run --store /tmp/${round}$store --output made -- sh -c 'echo made > made' || { cat /tmp/server.log; exit 1; }
-    done
-    kill $server && wait $server`;
+  const folder = `/tmp/${round}`;
+  const asService = `setpriv --reuid=assay --regid=assay --clear-groups ${start}`;
+  return root.run(`mkdir ${folder}\n${inUse(asService, folder)}`);
 }
 
 /** The same package as the next version. */

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Digest, digestOf, type Hash } from '../../../core/digest.ts';
 import {
@@ -23,11 +24,22 @@ import {
 } from '../../../core/namespace.ts';
 import { type DiskStore, openDiskStore } from '../../../store/open.ts';
 import { baseEnvironment, DEFAULT_FORM, FORMS, type Ran, runProcess } from '../../../test/rig/assay.ts';
+import { Random } from '../../../test/rig/random.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
+import { soak } from '../../../test/rig/soak.ts';
 import { addressOf, contentOf, putOne, readFrom, resultNaming } from '../../../test/store/content.ts';
 
 const LARGE = 100_000;
 const CLIENTS = 4;
+
+const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_119);
+/** How long after its first word a backup is killed: at once, then at seeded moments. */
+const MOMENTS_MS = momentsOf(soak(20));
+
+function momentsOf(count: number): number[] {
+  const random = new Random(SEED);
+  return Array.from({ length: count }, (_, at) => (at === 0 ? 0 : random.below(400)));
+}
 
 let folder: string;
 let source: string;
@@ -116,43 +128,54 @@ async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-test('every result that was acknowledged before its start is in a backup, with 4 writers and each side killed', async () => {
-  await withStore(source, (store) =>
-    Promise.all(Array.from({ length: 1500 }, (_, at) => putOne(store, contentOf(`filler ${at}`, 100)))),
-  );
-  let server = await ServerProcess.start(source);
-  onTestFinished(() => server.kill());
-  const clients = Array.from({ length: CLIENTS }, (_, at) => new Client(`client ${at}`, () => server.url));
-  const running = clients.map((client) => client.run());
-  await until(() => clients.every(({ acknowledged }) => acknowledged.length >= 5));
-  const before = clients.flatMap(({ acknowledged }) => [...acknowledged]);
+test.for(MOMENTS_MS)(
+  'every result that was acknowledged before its start is in a backup, with 4 writers and each side killed after %i ms',
+  async (moment) => {
+    await withStore(source, (store) =>
+      Promise.all(Array.from({ length: 1500 }, (_, at) => putOne(store, contentOf(`filler ${at}`, 100)))),
+    );
+    let server = await ServerProcess.start(source);
+    onTestFinished(() => server.kill());
+    const clients = Array.from({ length: CLIENTS }, (_, at) => new Client(`client ${at}`, () => server.url));
+    const running = clients.map((client) => client.run());
+    await until(() => clients.every(({ acknowledged }) => acknowledged.length >= 5));
+    const before = clients.flatMap(({ acknowledged }) => [...acknowledged]);
 
-  const [program, ...rest] = FORMS[DEFAULT_FORM];
-  const args = [...rest, 'store', 'backup', '--store', source, backup, '--json'];
-  const killed = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  await once(killed.stderr, 'data');
-  killed.kill('SIGKILL');
-  await server.kill();
-  expect((await assay('restore', '--store', target, backup)).stderr).toContain('is not finished');
-  server = await ServerProcess.start(source);
-  const ran = await assay('backup', '--store', source, backup, '--json');
-  expect(ran).toMatchObject({ code: 0 });
-  expect(JSON.parse(ran.stdout)).toMatchObject({ damaged: 0, hasAuthKey: false, hasTokens: false });
-  for (const client of clients) client.stop();
-  await Promise.all(running);
-  await server.stop();
-  rmSync(source, { recursive: true });
-
-  expect(await assay('restore', '--store', target, backup)).toMatchObject({ code: 0 });
-  await withStore(target, async (store) => {
-    for (const { key, result, outputs } of before) {
-      expect((await store.results.get({ namespace: DEFAULT_NAMESPACE, key }))?.bytes.equals(result)).toBe(
-        true,
-      );
-      for (const bytes of outputs) expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
+    const [program, ...rest] = FORMS[DEFAULT_FORM];
+    const args = [...rest, 'store', 'backup', '--store', source, backup, '--json'];
+    const killed = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const ended = once(killed, 'exit');
+    await once(killed.stderr, 'data');
+    await wait(moment);
+    killed.kill('SIGKILL');
+    await Promise.all([ended, server.kill()]);
+    const isFinished = killed.exitCode === 0;
+    if (moment === 0) expect(isFinished).toBe(false);
+    if (!isFinished)
+      expect((await assay('restore', '--store', target, backup)).stderr).toContain('is not finished');
+    server = await ServerProcess.start(source);
+    if (!isFinished) {
+      const ran = await assay('backup', '--store', source, backup, '--json');
+      expect(ran).toMatchObject({ code: 0 });
+      expect(JSON.parse(ran.stdout)).toMatchObject({ damaged: 0, hasAuthKey: false, hasTokens: false });
     }
-  });
-});
+    for (const client of clients) client.stop();
+    await Promise.all(running);
+    await server.stop();
+    rmSync(source, { recursive: true });
+
+    expect(await assay('restore', '--store', target, backup)).toMatchObject({ code: 0 });
+    await withStore(target, async (store) => {
+      for (const { key, result, outputs } of before) {
+        expect((await store.results.get({ namespace: DEFAULT_NAMESPACE, key }))?.bytes.equals(result)).toBe(
+          true,
+        );
+        for (const bytes of outputs)
+          expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
+      }
+    });
+  },
+);
 
 /** Every file and folder below, with its permissions. */
 function modesIn(directory: string): string[] {

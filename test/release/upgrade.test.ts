@@ -4,20 +4,14 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { concurrently } from '../../core/concurrently.ts';
-import { digestOf } from '../../core/digest.ts';
-import { type ProtocolClient, protocolClients } from '../crash/protocol-clients.ts';
 import { baseEnvironment, type Ran, runProcess, type Summary, summaryOf, Workshop } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
 import { soak } from '../rig/soak.ts';
-import { addressOf, contentOf, resultNaming } from '../store/content.ts';
 import { NOW, type Release, unpackEarlier } from './earlier.ts';
+import { AT_ONCE, clientsOf, entryOf, lost, store, storeAll } from './entries.ts';
 
 /** Of all protocols together. */
 const ENTRIES = soak(10_000, 120);
-const AT_ONCE = 16;
-/** Some lie inside the index, some in files, some have several chunks. */
-const SIZES = [300, 20_000, 100_000, 1_200_000];
 
 let earlier: ReturnType<typeof unpackEarlier>;
 let shop: Workshop;
@@ -60,69 +54,22 @@ function makeClone(name: string): string {
   return name;
 }
 
-interface Entry {
-  readonly client: string;
-  readonly key: string;
-  readonly content: Buffer;
-}
-
-function entriesOf(clients: readonly ProtocolClient[], prefix: string): Entry[] {
-  return Array.from({ length: ENTRIES }, (_, at) => ({
-    client: clients[at % clients.length]?.name ?? '',
-    key: addressOf(`${prefix} ${at}`).key,
-    content: contentOf(`${prefix} ${at}`, SIZES[Math.floor(at / clients.length) % SIZES.length] ?? 0),
-  }));
-}
-
-/** All protocols of tools with keys of their own, and the plain HTTP cache of Bazel. */
-function clientsOf({ url }: ServerProcess): ProtocolClient[] {
-  const bazel: ProtocolClient = {
-    name: 'bazel',
-    async upload(key, content) {
-      const digest = digestOf(content);
-      const put = (path: string, body: Buffer) => fetch(`${url}/${path}`, { method: 'PUT', body });
-      return (
-        (await put(`cas/${digest.hash}`, content)).ok && (await put(`ac/${key}`, resultNaming(digest))).ok
-      );
-    },
-    async find(key, content) {
-      const { hash } = digestOf(content);
-      if (!(await fetch(`${url}/ac/${key}`)).ok) return undefined;
-      return Buffer.from(await (await fetch(`${url}/cas/${hash}`)).arrayBuffer());
-    },
-  };
-  return [bazel, ...protocolClients(url, agent)];
-}
-
-/** The names of the entries that are not found whole. */
-async function lost(server: ServerProcess, entries: readonly Entry[]): Promise<string[]> {
-  const clients = new Map(clientsOf(server).map((client) => [client.name, client]));
-  const missing: string[] = [];
-  await concurrently(entries, AT_ONCE, async ({ client, key, content }) => {
-    const found = await clients.get(client)?.find(key, content);
-    if (!found?.equals(content)) missing.push(`${client} ${key}`);
-  });
-  return missing;
-}
-
 describe.each(['upgrade', 'downgrade'])('%s by one release', (direction) => {
   test(`a server has all ${ENTRIES} entries of every protocol`, { timeout: 900_000 }, async () => {
     const [writer, reader] = releases(direction);
     const before = await serve(writer);
-    const clients = clientsOf(before);
-    const entries = entriesOf(clients, direction);
-    await concurrently(entries, AT_ONCE, async ({ client, key, content }) => {
-      const stored = await clients.find(({ name }) => name === client)?.upload(key, content);
-      if (!stored) throw new Error(`${client} could not store ${key}`);
-    });
+    const clients = clientsOf(before.url, agent);
+    const entries = Array.from({ length: ENTRIES }, (_, at) => entryOf(clients, direction, at));
+    await storeAll(clients, entries);
     await before.kill();
     const after = await serve(reader);
-    expect(await lost(after, entries)).toEqual([]);
-    const [more] = entriesOf(clientsOf(after), 'more');
-    if (more) expect(await clientsOf(after)[0]?.upload(more.key, more.content)).toBe(true);
+    const clientsAfter = clientsOf(after.url, agent);
+    expect(await lost(clientsAfter, entries)).toEqual([]);
+    const more = entryOf(clients, 'more', 0);
+    expect(await store(clientsAfter, more)).toBe(true);
     await after.stop();
     const back = await serve(writer);
-    expect(await lost(back, more ? [...entries, more] : entries)).toEqual([]);
+    expect(await lost(clientsOf(back.url, agent), [...entries, more])).toEqual([]);
   });
 
   test('tokens and the key of the store are valid', async () => {

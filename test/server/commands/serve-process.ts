@@ -16,8 +16,12 @@ export class Serve {
   stdout = '';
   stderr = '';
 
-  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}, assay = INSTALLED) {
-    const [program, ...before] = assay;
+  constructor(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    assay: readonly string[] = INSTALLED,
+  ) {
+    const [program = '', ...before] = assay;
     this.child = spawn(program, [...before, 'serve', ...args], {
       env: { ...baseEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

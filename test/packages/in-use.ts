@@ -9,7 +9,7 @@ export function inUse(start: string, folder: string): string {
     server=$!
     for _ in $(seq 300); do grep -q listening server.log && break; sleep 0.1; done
     node=$(readlink /proc/$server/exe)
-    $node -e "fetch('http://127.0.0.1:8980/docs/').then((page) => page.text()).then(console.log)"
+    $node -e "fetch('http://127.0.0.1:8980/docs/').then((page) => page.text()).then((text) => console.log(/<title>.*/.exec(text)))"
     mkdir workspace && cd workspace
     export ASSAY_REMOTE=http://127.0.0.1:8980
     for store in 1 2; do

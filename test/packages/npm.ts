@@ -16,11 +16,12 @@ export function tryNpm(folder: string): void {
     `assay-server-${PROJECT.version}-linux-${process.arch}.tgz`,
   ];
   const script = `
+    exec 2>&1
     ip link set lo up
     cd ${RELEASE}
     npm install --global --no-audit --no-fund --prefix ${prefix} ${packages.map((name) => `./${name}`).join(' ')}
     export PATH=${prefix}/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=${folder}
-    ${inUse(`assay-server serve --store ${join(folder, 'served')}`, use)} 2>&1`;
+    ${inUse(`assay-server serve --store ${join(folder, 'served')}`, use)}`;
   const said = execFileSync('unshare', ['--net', 'sh', '-euc', script], { encoding: 'utf8' });
   assert.match(said, FIRST_USE);
   assert.deepEqual(readdirSync(join(prefix, 'lib/node_modules')).sort(), ['assay', 'assay-server']);

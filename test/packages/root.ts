@@ -57,11 +57,11 @@ export class Root {
     return inside;
   }
 
-  /** All paths but those that dpkg and the kernel write. */
+  /** All paths but those that dpkg and the kernel write, and those that a restart of a machine removes. */
   paths(): Set<string> {
     const all = readdirSync(this.folder, { recursive: true, encoding: 'utf8' });
     return new Set(
-      all.filter((path) => !/^(proc|tmp|dev|var\/cache|var\/lib\/dpkg|var\/log)(\/|$)/.test(path)),
+      all.filter((path) => !/^(proc|tmp|dev|run|var\/cache|var\/lib\/dpkg|var\/log)(\/|$)/.test(path)),
     );
   }
 }

@@ -191,11 +191,15 @@ export const GRAPH = {
   /** A step that waited longer for a job slot reads its inputs again. */
   lateMs: 1 * SECOND,
   /**
-   * How much longer a run may take to check and record the steps that it executed: this, or a share of its
-   * time. A run that took less does not wait until its files are settled.
+   * How much longer a run may take to check and record the steps that it executed, and those that it restored: this, or a
+   * share of its time. A run waits for files that are too young only if it executed and took recordMs, or if the wait
+   * is within the share.
    */
   recordMs: 1 * SECOND,
+  recordRestoredMs: 200,
   recordShare: 0.2,
+  /** The outputs of a restored step that are read again. Larger ones are left to the next run. */
+  recordBytes: 32 * MIB,
   /** How many undeclared accesses of a strict step are shown one by one. */
   findingsShown: 20,
   /** The pause between the first change and the next run of a watched graph. */

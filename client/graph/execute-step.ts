@@ -115,8 +115,8 @@ async function runAndRecord(
   const onKeyed = (made: KeyedAction) => {
     action = made;
   };
-  const onMade = (hit: Hit) => {
-    if (action) madeSteps.add(step, action, hit, own.now());
+  const onMade = (hit: Hit, how: 'executed' | 'restored') => {
+    if (action) madeSteps.add(step, action, hit, how, own.now());
   };
   const summary = await run(request, { ...own, onKeyed, onMade });
   if (summary.outcome === 'miss')

@@ -55,7 +55,7 @@ function write(
   step: Step,
   hit: Hit,
   action: IdentifiedAction,
-  { recorder, wrote }: ExecuteContext,
+  { recorder, wrote, madeSteps }: ExecuteContext,
   own: RunContext,
 ): Promise<number | undefined> {
   const { request } = action;
@@ -64,6 +64,7 @@ function write(
     if (!restored || ownership.lost() !== undefined) return undefined;
     recorder.restored(step, () => outputStats(hit.outputs, request.workspace));
     wrote();
+    if (restored.written > 0) madeSteps.add(step, action, hit, 'known', own.now());
     return restored.written;
   });
 }

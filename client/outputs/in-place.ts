@@ -65,6 +65,7 @@ export class InPlaceChecks {
     checkedAt: number,
     systemFiles?: SystemFileMemo,
   ): void {
+    this.#checks.delete(key.hash);
     if (log.stdout.length + log.stderr.length > RUN.inlineLogBytes) return;
     const made = new Map<string, StatRow>();
     for (const path of outputs.flatMap(pathsOf)) {

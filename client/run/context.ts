@@ -49,6 +49,6 @@ export interface RunContext {
   onRefused?(why: string): void;
   /** Called as soon as the action has its key. */
   onKeyed?(action: KeyedAction): void;
-  /** Called when the command ran and the local store has its result. */
-  onMade?(hit: Hit): void;
+  /** Called when the outputs were written: the command ran and the local store has its result, or it was restored. */
+  onMade?(hit: Hit, how: 'executed' | 'restored'): void;
 }

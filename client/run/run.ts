@@ -182,7 +182,9 @@ async function restoreHit(
   context: RunContext,
 ): Promise<RunEnd | undefined> {
   const restored = hit && (await restore(hit, action, context));
-  return restored && finishHit(hit, restored.written, action, context);
+  if (!restored) return undefined;
+  if (restored.written > 0) context.onMade?.(hit, 'restored');
+  return finishHit(hit, restored.written, action, context);
 }
 
 export function finishHit(
@@ -221,7 +223,8 @@ async function runCommand(action: KeyedAction, context: RunContext, reasons: Mis
   const ended = endOf(execution, action.request, status);
   if (!isDone && ended.exitCode === 0) context.releaseJobSlot?.();
   const { published, diverged, sent, address } = await publish(action, sealed, context);
-  if (sealed.publishable && address) context.onMade?.(ownHit(action, sealed, execution, address, context));
+  if (sealed.publishable && address)
+    context.onMade?.(ownHit(action, sealed, execution, address, context), 'executed');
   await around.finish(published, context.ownership?.publishRefusal() === undefined ? execution : undefined);
   const { notKept } = reasons;
   const noted = { notKept, exitCode: ended.exitCode || undefined, commandMs };

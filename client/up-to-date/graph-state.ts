@@ -9,8 +9,8 @@
 //       variables, its tools, its input rows, its properties of the machine and its output rows.
 //   G2  The state file holds only settled stats (files/settled.ts).
 //   G3  After a command has run, no earlier check of a row, a tool or a property counts: each is checked again.
-//   G4  A step that was executed, or whose definition changed, is not carried over into the next file. An
-//       executed step is recorded anew if it is in place after the last command (graph/made-steps.ts).
+//   G4  A step that was executed, or whose definition changed, is not carried over into the next file. A step
+//       that was executed or restored is recorded anew if it is in place after the last command (graph/made-steps.ts).
 //   G5  The file has one row for each path. A step that saw another row for that path is left out.
 //   G6  An absent path is checked itself or through a folder above it (absent-paths.ts): a folder with
 //       unchanged times still lacks the name; in one with changed times each absent name is checked.

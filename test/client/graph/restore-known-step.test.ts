@@ -72,7 +72,8 @@ test('a step is restored from its recorded state repeatedly, and found in place 
     expect(describeTree(shop.workspace)).toEqual(made);
   }
   await settled(path('p/b/dist/out'));
-  expect(await reasons()).toEqual([REMEMBERED, REMEMBERED]);
+  /* A run that took long has recorded them by itself. */
+  await build();
   expect(await reasons()).toEqual(['found in place', 'found in place']);
 });
 

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
+import { ServerProcess } from '../../rig/server.ts';
 import { describeTree } from '../../rig/tree.ts';
 import { settled } from '../../rig/waiting.ts';
 
@@ -167,6 +168,67 @@ describe('a step that ran', () => {
   ])('is not recorded if a later step changed %s (G1)', async (_, then, expected) => {
     expect(await buildThen(then)).toMatchObject(expected);
   });
+});
+
+describe.each([
+  ['the local store', 'found in the local store'],
+  ['its recorded state', 'remembered, and found in the local store'],
+])('a step that was restored from %s', (_, reason) => {
+  /** `then`: what a later step does. It takes long enough for the run to wait until all files are settled. */
+  const restoredThen = async (then: string, variables: Record<string, string> = {}) => {
+    const first = { command: 'cat in shared > out', inputs: ['in'], outputs: ['out'] };
+    const last = { command: `sleep 1; ! test -e go || ${then}`, cache: false, dependsOn: ['first'] };
+    shop.write('assay.json', JSON.stringify({ steps: { first, last } }));
+    for (const name of ['in', 'shared']) shop.write(name, `${name}\n`);
+    await settled(path('shared'));
+    const run = async () => (await runSteps(shop, ['last'], { env: variables })).ends.first;
+    expect(await run()).toMatchObject({ outcome: 'miss' });
+    if (!reason.startsWith('remembered')) rmSync(join(shop.store, 'client/graph'), { recursive: true });
+    rmSync(path('out'));
+    shop.write('go', '');
+    expect(await run()).toMatchObject({ outcome: 'hit-local', reason });
+    return run();
+  };
+
+  test('is up to date in the next run', async () => {
+    expect(await restoredThen('true')).toMatchObject({ outcome: 'hit-local', reason: 'found in place' });
+  });
+
+  test.each<[string, string, object]>([
+    ['its output', 'echo other > out', { outcome: 'hit-local', outputsWritten: 1 }],
+    ['its input', 'echo other > in', { outcome: 'miss' }],
+    ['a file that the result depends on', 'echo other > shared', { outcome: 'miss' }],
+  ])('is not recorded if a later step changed %s (G1, G8)', async (_, change, expected) => {
+    expect(await restoredThen(change)).toMatchObject(expected);
+  });
+
+  test('is not recorded in CI', async () => {
+    const end = await restoredThen('true', { CI: 'true' });
+    expect(end?.reason).not.toBe('found in place');
+  });
+});
+
+test('a step that was restored from a remote is up to date in the next run', async () => {
+  const steps = {
+    first: { command: 'cat in shared > out', inputs: ['in'], outputs: ['out'] },
+    last: { command: 'sleep 1', cache: false, dependsOn: ['first'] },
+  };
+  shop.write('assay.json', JSON.stringify({ steps }));
+  for (const name of ['in', 'shared']) shop.write(name, `${name}\n`);
+  const server = await ServerProcess.start(join(shop.folder, 'server'));
+  try {
+    const run = async () => (await runSteps(shop, ['--remote', server.url, 'last'])).ends.first;
+    expect(await run()).toMatchObject({ outcome: 'miss' });
+    rmSync(shop.store, { recursive: true });
+    rmSync(path('out'));
+    await settled(path('shared'));
+    expect(await run()).toMatchObject({ outcome: 'hit-remote' });
+    expect(await run()).toMatchObject({ outcome: 'hit-local', reason: 'found in place' });
+    shop.write('shared', 'other');
+    expect(await run()).toMatchObject({ outcome: 'miss' });
+  } finally {
+    await server.stop();
+  }
 });
 
 test('a step is not recorded while the stats of an input are not settled (G2)', async () => {

@@ -42,12 +42,19 @@ function holds(steps: StepTable, root: string, nearest: string): boolean {
   return folder === '' || steps.values().some((step) => step.folder === folder);
 }
 
-/** Loads the parser only here: an up-to-date workspace does not need it. */
 async function readWorkspace(
   folder: string,
   storeFolder: string,
   caller: Variables,
 ): Promise<OpenedWorkspace> {
+  const read = await readFiles(folder);
+  return { ...read, state: GraphState.open(storeFolder, { root: read.root }, caller) };
+}
+
+/** Loads the parser only here: an up-to-date workspace does not need it. */
+async function readFiles(
+  folder: string,
+): Promise<Pick<OpenedWorkspace, 'root' | 'steps'> & { readonly config: ReadConfig }> {
   const readAt = Date.now();
   const [{ loadWorkspace }, { refuseUnorderedInputs }] = await Promise.all([
     import('../config/workspace.ts'),
@@ -57,6 +64,24 @@ async function readWorkspace(
   refuseSharedOutputs(steps);
   refuseUnorderedInputs(steps, recorder);
   const rows = new Map([...recorder.recorded].map(([name, stats]) => [name, rowOf(stats)]));
-  const stats = { rows, traversed: recorder.traversed() };
-  return { root, steps, state: GraphState.open(storeFolder, { root }, caller), config: { stats, readAt } };
+  return { root, steps, config: { stats: { rows, traversed: recorder.traversed() }, readAt } };
+}
+
+/**
+ * The configuration as it is read now: commands change the times of folders that it lists. Undefined if it has other
+ * steps by now, or can't be read.
+ */
+export async function readConfigAgain(
+  opened: Pick<OpenedWorkspace, 'root' | 'steps'>,
+): Promise<ReadConfig | undefined> {
+  try {
+    const { root, steps, config } = await readFiles(opened.root);
+    return root === opened.root && textOf(steps) === textOf(opened.steps) ? config : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(steps: StepTable): string {
+  return JSON.stringify([...steps.values()]);
 }

@@ -14,7 +14,7 @@ import type { CacheOptions } from '../run/caches.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { StateRecorder } from '../up-to-date/state-recorder.ts';
 import type { Graph } from './graph.ts';
-import type { OpenedWorkspace } from './opened-workspace.ts';
+import { type OpenedWorkspace, readConfigAgain } from './opened-workspace.ts';
 import { runGraph } from './run-graph.ts';
 import type { StepContext } from './run-step.ts';
 import type { StepRunner } from './step-runner.ts';
@@ -123,6 +123,7 @@ export function openSession(
         finishUploads: (began, emit) => finishUploads(began, emit, interrupted() !== undefined),
       });
       view.finish(summary);
+      if (recorder.lacksConfig()) recorder.configRead(await readConfigAgain(workspace));
       recorder.save();
       const at = Date.now() - summary.elapsedMs;
       const { rows } = summaryPage(summary, view.ends);

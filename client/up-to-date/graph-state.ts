@@ -11,7 +11,8 @@
 //   G3  After a command has run, no earlier check of a row, a tool or a property counts: each is checked again.
 //   G4  A step that was executed, or whose definition changed, is not carried over into the next file. A step
 //       that was executed or restored is recorded anew if it is in place after the last command (graph/made-steps.ts).
-//   G5  The file has one row for each path. A step that saw another row for that path is left out.
+//   G5  The file has one row for each path. A step that saw another row for that path is left out. Newer rows of the
+//       configuration are taken only if it was read again and has the same steps, or from folders of G6.
 //   G6  An absent path is checked itself or through a folder above it (absent-paths.ts): a folder with
 //       unchanged times still lacks the name; in one with changed times each absent name is checked.
 //   G7  A file that is missing, torn, of another graph, or written under other invalidators gives no state.

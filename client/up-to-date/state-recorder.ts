@@ -59,6 +59,8 @@ export class StateRecorder {
   readonly #confirmed = new Map<string, StatRow>();
   /** The digests of the variables, by their declarations. */
   readonly #variables = new Map<string, string>();
+  /** The configuration as it was read at the end of the run. */
+  #newConfig: ReadConfig | undefined;
   /** The steps that other steps depend on. */
   #dependencies: ReadonlySet<string> | undefined;
 
@@ -93,7 +95,7 @@ export class StateRecorder {
 
   /**
    * The outputs of a recorded result were restored. Their stats count in this run only, because they are not
-   * settled.
+   * settled. At its end `confirmed` may tell settled ones.
    * They are needed only if other steps depend on this one.
    */
   restored({ id }: Step, stats: () => ReadonlyMap<string, StatRow>): void {
@@ -118,12 +120,34 @@ export class StateRecorder {
     this.#recorded.set(step.id, { ...state, definition, variables: this.#variablesOf(step) });
   }
 
+  /**
+   * Whether a step was recorded with other stats of a folder than the configuration has, which lists it: a command made
+   * something there. Without the stats of now the step would be left out (G5).
+   */
+  lacksConfig(): boolean {
+    const config = this.#configStats();
+    if (!config) return false;
+    const { rows } = this.#withNewTimes(config);
+    const isOther = ([name, row]: [string, StatRow]) => rows.has(name) && !sameRow(rows.get(name), row);
+    return this.#recorded.values().some(({ inputs }) => inputs.rows.entries().some(isOther));
+  }
+
+  /** What it has is the same as before, only its stats are newer. Stats that are not settled don't count (G2). */
+  configRead(config: ReadConfig | undefined): void {
+    if (config && allSettled(config.stats.rows.values(), config.readAt)) this.#newConfig = config;
+  }
+
+  #configStats(): PathStats | undefined {
+    const { state, config } = this.#options;
+    return (this.#newConfig ?? config)?.stats ?? state?.configStats();
+  }
+
   /** Writes the state file. Steps that this run did not check are carried over; the next run checks them. */
   save(): void {
     const { state, config, steps, storeFolder, root, caller } = this.#options;
     if (this.#recorded.size === 0 && this.#confirmed.size === 0 && !config) return;
-    if (config && !allSettled(config.stats.rows.values(), config.readAt)) return;
-    const configStats = config?.stats ?? state?.configStats();
+    if (config && !this.#newConfig && !allSettled(config.stats.rows.values(), config.readAt)) return;
+    const configStats = this.#configStats();
     if (!configStats) return;
     const states = new Map(this.#recorded);
     for (const [id, step] of steps) {

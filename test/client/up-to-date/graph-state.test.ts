@@ -231,6 +231,30 @@ test('a step that was restored from a remote is up to date in the next run', asy
   }
 });
 
+describe('a command that makes its output in a folder that the configuration lists (G5)', () => {
+  const buildTwice = async (more: string) => {
+    const script = `sleep 1; ls . >/dev/null; mkdir -p dist; cat in > dist/out${more}`;
+    shop.write('package.json', JSON.stringify({ private: true, workspaces: ['q/**'] }));
+    shop.write('q/a/package.json', JSON.stringify({ name: 'a', scripts: { make: script } }));
+    shop.write('q/a/in', 'a');
+    shop.write('assay.json', '{ "packageSteps": { "make": { "inputs": ["in"], "outputs": ["dist"] } } }');
+    await settled(path('assay.json'));
+    const run = () => runSteps(shop, ['make']);
+    expect((await run()).outcomes).toEqual({ 'a#make': 'miss' });
+    return (await run()).ends;
+  };
+
+  test('leaves its step up to date', async () => {
+    expect(await buildTwice('')).toMatchObject({ 'a#make': { reason: 'found in place' } });
+  });
+
+  test('and another package: the next run has its steps', async () => {
+    const manifest = JSON.stringify({ name: 'c', scripts: { make: 'true' } });
+    const ends = await buildTwice(`; mkdir -p ../c; echo '${manifest}' > ../c/package.json; touch ../c/in`);
+    expect(Object.keys(ends).sort()).toEqual(['a#make', 'c#make']);
+  });
+});
+
 test('a step is not recorded while the stats of an input are not settled (G2)', async () => {
   const future = new Date(Date.now() + 3_600_000);
   utimesSync(path('p/a/src/in'), future, future);

@@ -28,6 +28,8 @@ export class ForeignStates {
   readonly #states: States;
   readonly #now: () => number;
   readonly #systemFiles: SystemFileMemo | undefined;
+  /** Facts that `check` has let through: the lookup asks for their states next. */
+  readonly #admitted = new Set<ObservedPath>();
   /** Set at the first check. */
   #until: number | undefined;
 
@@ -41,7 +43,11 @@ export class ForeignStates {
   /** Throws ASSAY_PATH_SET_REFUSED. */
   check(set: PathSet): void {
     if (set.length > OBSERVED.maxForeignPaths) throw refused('a path set of the remote is too large');
-    for (const seen of set) if (this.#systemFiles?.foreignState(seen) === undefined) this.#check(seen);
+    for (const seen of set) {
+      if (this.#systemFiles?.foreignState(seen) !== undefined) continue;
+      this.#check(seen);
+      this.#admitted.add(seen);
+    }
   }
 
   /** Whether other clients look at this path. */
@@ -58,7 +64,7 @@ export class ForeignStates {
   readonly of: StateOf = (seen) => {
     const known = this.#systemFiles?.foreignState(seen);
     if (known !== undefined) return known;
-    this.#check(seen);
+    if (!this.#admitted.has(seen)) this.#check(seen);
     this.#checkTime();
     const state = this.#states.ofForeign(seen, () => this.#checkTime());
     if (this.#isSystems(seen)) this.#systemFiles?.keepForeignState(seen, state);

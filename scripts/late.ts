@@ -65,6 +65,8 @@ const LATE_FILES = [
   'client/run/publish.ts',
   'client/outputs/restore.ts',
   'client/run/seal.ts',
+  'store/actions/miss-text.ts',
+  'store/actions/miss.ts',
   'core/small-sha256.ts',
 ].map((name) => join(ROOT, name));
 

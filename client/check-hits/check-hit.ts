@@ -16,6 +16,8 @@ import type { ObservedPath } from '../../core/path-set.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult, emptyResult } from '../../core/result.ts';
 import { exitCodeOfSignal } from '../../hermeticity/trace/exit-status.ts';
+import { causeOfMiss } from '../../store/actions/miss.ts';
+import { missText } from '../../store/actions/miss-text.ts';
 import { firstDifference } from '../../store/review/first-difference.ts';
 import type { Blobs, Store } from '../../store/store.ts';
 import { parentFolder } from '../../system/paths/absolute-path.ts';
@@ -362,7 +364,8 @@ function notChecked(
   signal?: NodeJS.Signals,
 ): RunEnd {
   const { commandMs } = execution;
-  const reason = 'its hit was to be checked';
+  const miss = { kind: 'forced', by: '--check-hits' } as const;
+  const reason = missText(miss);
   report({ type: 'hit-check', text: `the hit could not be checked: ${why}` });
   report({ type: 'not-published', why });
   const own = endOf(execution, action.request, sealed.status);
@@ -374,7 +377,7 @@ function notChecked(
     ...ended,
     status: sealed.status,
     reason,
-    cause: { kind: 'forced' },
+    cause: causeOfMiss(miss),
     published: false,
     shared: false,
     outputsWritten: 0,

@@ -3,6 +3,7 @@
 // key yet if a step before it would run or be restored, because its inputs are not final.
 
 import { messageOf } from '../../core/errors.ts';
+import { missText } from '../../store/actions/miss-text.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { observeOutput, sameOutput } from '../outputs/outputs.ts';
@@ -65,7 +66,8 @@ async function forecastStep(
       return { step: step.id, outcome: hit.outcome, key, why: `${hit.reason}, ${why}` };
     }
     markUnfinished('would run first');
-    return { step: step.id, outcome: 'miss', key, why: (await explain(action, quiet, reasons)).reason };
+    const { miss } = await explain(action, quiet, reasons);
+    return { step: step.id, outcome: 'miss', key, why: missText(miss) };
   } catch (error) {
     markUnfinished('can’t run');
     return { step: step.id, outcome: 'unknown', why: messageOf(error) };

@@ -2,6 +2,8 @@
 // The step's log and reports become events that carry its name.
 import { AssayError, messageOf } from '../../core/errors.ts';
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
+import { causeOfMiss, type Miss } from '../../store/actions/miss.ts';
+import { missText } from '../../store/actions/miss-text.ts';
 import type { Variables } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import { withDependencyFixes } from '../config/dependency-fix.ts';
@@ -57,8 +59,7 @@ export async function executeStep(
       ...summary,
       step: step.id,
       ...outcomeOf(summary),
-      reason: reasonOf(summary.reason, step, context.force),
-      ...causeOf(summary, step, context.force),
+      ...whyItRan(summary, step, context.force),
       elapsedMs: summary.elapsedMs - slot.waitedMs,
       ...(reports.notPublished !== undefined && { notPublished: reports.notPublished }),
     };
@@ -139,16 +140,15 @@ function outcomeOf({ exitCode, outcome, checked }: RunSummary): Pick<StepEnd, 'o
   return { outcome: 'failed', ...(outcome !== 'miss' && !checked && { replayed: true }) };
 }
 
-/** Only a command that ran has one. */
-function causeOf({ outcome, cause }: RunSummary, { cache }: Step, force: boolean): Pick<StepEnd, 'cause'> {
-  if (outcome !== 'miss') return {};
-  if (!cache) return { cause: { kind: 'not-cached' } };
-  return force ? { cause: { kind: 'forced' } } : cause ? { cause } : {};
-}
-
-function reasonOf(reason: string, { cache }: Step, force: boolean): string {
-  if (!cache) return 'it is not cached';
-  return force ? 'forced' : reason;
+/** What was asked for explains it better than what the lookup found. */
+function whyItRan(
+  { outcome }: RunSummary,
+  { cache }: Step,
+  force: boolean,
+): Partial<Pick<StepEnd, 'reason' | 'cause'>> {
+  if (cache && !force) return {};
+  const miss: Miss = cache ? { kind: 'forced', by: '--force' } : { kind: 'not-cached' };
+  return { reason: missText(miss), ...(outcome === 'miss' && { cause: causeOfMiss(miss) }) };
 }
 
 function runContext(

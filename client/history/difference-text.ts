@@ -2,7 +2,7 @@
 // states.
 // Values of variables are shown where this machine has both actions; else digests stand for them.
 import type { Difference, FactGroup } from '../../store/actions/difference.ts';
-import { sentenceOf } from '../../store/actions/sentence.ts';
+import { differenceText } from '../../store/actions/miss-text.ts';
 import { looksSecret } from '../action/environment.ts';
 import type { SeenIn } from './history.ts';
 
@@ -44,7 +44,7 @@ export function differenceLines(
 
 /** Without values. A report has only the kinds of a fact's states. */
 export function describeBare(difference: Difference): string {
-  if (difference.kind !== 'fact') return sentenceOf(difference);
+  if (difference.kind !== 'fact') return differenceText(difference);
   const { name, before, after } = difference;
   return before === after ? `${name}: ${after} changed` : describe(difference);
 }
@@ -63,7 +63,7 @@ export function describe(difference: Difference): string {
     case 'fact':
       return `${difference.name}: ${shortened(difference.before)} -> ${shortened(difference.after)}`;
     default:
-      return sentenceOf(difference);
+      return differenceText(difference);
   }
 }
 

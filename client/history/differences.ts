@@ -5,7 +5,7 @@ import { digestOf, type Hash } from '../../core/digest.ts';
 import { type ReportedDifference, RUN_REPORT } from '../../core/metadata/run-report.ts';
 import { parseRelPath } from '../../core/path.ts';
 import { type Difference, differences } from '../../store/actions/difference.ts';
-import { missCauseOf } from '../../store/actions/miss-cause.ts';
+import { causeOfDifference } from '../../store/actions/miss.ts';
 import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Blobs, Store } from '../../store/store.ts';
 import { HISTORY } from '../limits.ts';
@@ -39,7 +39,7 @@ export async function differencesOf(
 /** For reports and events: the names of facts and the kinds of their states. A digest may tell of private content. */
 export function reportedDifferences(found: readonly Difference[]): ReportedDifference[] {
   return found.slice(0, RUN_REPORT.maxDifferences).map((difference) => {
-    const { kind, name = '' } = missCauseOf(difference);
+    const { kind, name = '' } = causeOfDifference(difference);
     const change = 'change' in difference ? difference.change : changeOf(difference);
     const short = { kind, name: name.slice(0, RUN_REPORT.maxName), change };
     if (difference.kind !== 'fact') return short;

@@ -2,15 +2,15 @@
 import type { Hash } from '../../core/digest.ts';
 import type { ObservedPath, PathSet, StateOf } from '../../core/path-set.ts';
 import type { FactChange } from '../../store/actions/difference.ts';
+import type { FactNow, Miss } from '../../store/actions/miss.ts';
 import { kindOf } from './fact-counts.ts';
 import { slots } from './path-sets.ts';
 import type { States } from './states.ts';
 import type { PathSetStorage } from './storage.ts';
 
-/** The name of the fact, which is the cause of the miss, and what is said about it. */
+/** The fact that is the cause of the miss. */
 export interface FactDifference {
-  readonly name: string;
-  readonly text: string;
+  readonly miss: Miss;
   /** All facts of that path set that differ. */
   readonly facts: readonly FactChange[];
 }
@@ -39,15 +39,11 @@ export function closestDifference(
   const [closest = []] = differing.sort((a, b) => a.length - b.length);
   const [first, ...more] = closest.toSorted((a, b) => tellingLess(a) - tellingLess(b));
   if (!first) return undefined;
-  const note = first.note === '' ? '' : `, ${first.note}`;
   const shown = states.roots.shown(first);
-  const { name, how } = listed(first, shown, states) ?? {
-    name: shown,
-    how: words(first.state, stateOf(first)),
-  };
-  const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
+  const changed = listed(first, shown, states) ?? { name: shown, now: become(first.state, stateOf(first)) };
   const facts = [first, ...more].map((one) => factChange(one, stateOf(one), states));
-  return { name, text: `${name} ${how}${note}${others}`, facts: withoutRepeats(facts) };
+  const miss = { kind: 'fact', ...changed, note: first.note, more: more.length } as const;
+  return { miss, facts: withoutRepeats(facts) };
 }
 
 /**
@@ -78,27 +74,27 @@ function listed(
   seen: ObservedPath,
   folder: string,
   { shownNow }: Pick<States, 'shownNow'>,
-): { readonly name: string; readonly how: string } | undefined {
+): { readonly name: string; readonly now: FactNow } | undefined {
   const now = seen.shown.length > 0 || (seen.names && seen.left !== '') ? shownNow(seen) : undefined;
   if (!now) return undefined;
   const [before, after] = [byName(seen.shown), byName(now)];
   for (const [name, type] of [...after, ...before]) {
     if (before.get(name) === after.get(name)) continue;
     const path = folder === '.' ? name : `${folder}/${name}`;
-    if (!before.has(name)) return { name: path, how: 'was not there before' };
-    return { name: path, how: after.has(name) ? `is ${TYPES[type] ?? 'something else'} now` : 'is gone' };
+    if (!before.has(name)) return { name: path, now: 'new' };
+    return { name: path, now: after.has(name) ? (TYPES[type] ?? 'something else') : 'gone' };
   }
   return undefined;
 }
 
-const TYPES: Readonly<Record<string, string>> = { f: 'a file', d: 'a folder', l: 'a link' };
+const TYPES: Readonly<Record<string, FactNow>> = { f: 'a file', d: 'a folder', l: 'a link' };
 
 function byName(lines: readonly string[]): ReadonlyMap<string, string> {
   return new Map(lines.map((line) => [line.slice(line.indexOf(' ') + 1), line.slice(0, line.indexOf(' '))]));
 }
 
-function words(before: string, now: string): string {
-  if (before === 'absent') return 'was not there before';
-  if (now === 'absent') return 'is gone';
-  return before.startsWith('value ') ? 'is another' : 'changed';
+function become(before: string, now: string): FactNow {
+  if (before === 'absent') return 'new';
+  if (now === 'absent') return 'gone';
+  return before.startsWith('value ') ? 'another' : 'changed';
 }

@@ -1,10 +1,8 @@
 // Explains a miss: finds the closest earlier action and describes what differs from it.
 
 import { digestOf, type Hash } from '../../core/digest.ts';
-import type { MissCause } from '../../core/metadata/run-report.ts';
 import { type Difference, differences } from '../../store/actions/difference.ts';
-import { missCauseOf } from '../../store/actions/miss-cause.ts';
-import { sentenceOfAll } from '../../store/actions/sentence.ts';
+import { type Lack, type Miss, missBy } from '../../store/actions/miss.ts';
 import type { BlobReader, Store } from '../../store/store.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
@@ -22,44 +20,13 @@ import type { MissReasons } from './miss-reasons.ts';
 import { messagesOf } from './publish.ts';
 
 export interface Explanation {
-  readonly reason: string;
-  readonly cause: MissCause;
+  readonly miss: Miss;
   /** The earlier action, if it is in the local store. */
   readonly against?: Hash;
   /** Where the earlier run was. Absent if nobody told it. */
   readonly seen?: SeenIn;
   readonly differences: readonly Difference[];
 }
-
-const FIRST_RUN: MissCause = { kind: 'first-run' };
-const UNKNOWN: MissCause = { kind: 'unknown' };
-
-const NO_EARLIER_RUN: Explanation = { reason: 'no earlier run', cause: FIRST_RUN, differences: [] };
-
-const FORGOTTEN: Explanation = {
-  reason: 'it ran before, but the earlier action is no longer stored for comparison',
-  cause: UNKNOWN,
-  differences: [],
-};
-
-const CANNOT_TELL: Explanation = {
-  reason:
-    'no earlier run on this machine, and the remote can’t tell: only an Assay server that the token reads keeps runs',
-  cause: UNKNOWN,
-  differences: [],
-};
-
-const NO_ANSWER: Explanation = {
-  reason: 'no earlier run on this machine, and the remote did not answer',
-  cause: UNKNOWN,
-  differences: [],
-};
-
-const UNREAD: Explanation = {
-  reason: 'it ran before, but what differs could not be read from the remote in time',
-  cause: UNKNOWN,
-  differences: [],
-};
 
 /** What the lookup learned: why a result was refused, which fact differs, what the remote told of the step. */
 type Learned = Pick<MissReasons, 'refusal' | 'factsDiffer' | 'earlier'>;
@@ -71,34 +38,33 @@ export async function explain(
   { refusal, factsDiffer, earlier: told }: Learned,
 ): Promise<Explanation> {
   const store = await cache.openStore();
-  if (!store) return { reason: 'there is no usable store', cause: UNKNOWN, differences: [] };
+  if (!store) return lacking('store');
   const earlier = cache.history.entries();
   // Before the command, which may change its inputs.
   const blobs = earlier.length > 0 || told ? withMessages(action, store.blobs) : store.blobs;
-  if (refusal !== undefined)
-    return { reason: `refused: ${refusal}`, cause: { kind: 'refused' }, differences: [] };
+  if (refusal !== undefined) return { miss: { kind: 'refused', why: refusal }, differences: [] };
   const last = earlier.find((entry) => entry.key === action.key.hash);
   const differs = (last && (await differsNow(action, store, cache.digests))) ?? factsDiffer?.();
   if (differs) return byFact(differs, last, told);
   if (last) return nothingStored(last, action.request);
   const here = await explainMiss(action, earlier, blobs);
   if (here?.against) return here;
-  return (await explainThere(action, cache, blobs, told)) ?? here ?? NO_EARLIER_RUN;
+  const there = (await explainThere(action, cache, blobs, told)) ?? here;
+  return there ?? { miss: { kind: 'first-run' }, differences: [] };
+}
+
+function lacking(lack: Lack): Explanation {
+  return { miss: { kind: 'unknown', lack }, differences: [] };
 }
 
 function byFact(
-  { name, text, facts }: FactDifference,
+  { miss, facts }: FactDifference,
   last: HistoryEntry | undefined,
   told: Uint8Array | undefined,
 ): Explanation {
   const there = told && earlierIn(told);
   const seen = last ? { at: Date.parse(last.at) } : there?.outcome === 'same' ? there : undefined;
-  return {
-    reason: text,
-    cause: { kind: 'fact', name },
-    ...(seen && { seen: seenIn(seen) }),
-    differences: facts,
-  };
+  return { miss, ...(seen && { seen: seenIn(seen) }), differences: facts };
 }
 
 /** By what the remote told. Undefined if nobody but this machine can know. */
@@ -114,16 +80,14 @@ async function explainThere(
   if (seen?.outcome === 'same') return { ...nothingStored(seen, action.request), seen: seenIn(seen) };
   if (seen?.outline) {
     const found = await differencesFrom(seen.outline, action.key.hash, blobs, remote);
-    const [first, ...more] = found ?? [];
-    if (!found || !first) return { ...UNREAD, seen: seenIn(seen) };
-    const reason = sentenceOfAll([first, ...more]);
-    return { reason, cause: missCauseOf(first), seen: seenIn(seen), differences: found };
+    const miss = found && missBy(found);
+    return { ...(miss ? { miss, differences: found } : lacking('time')), seen: seenIn(seen) };
   }
-  if (seen) return { ...FORGOTTEN, seen: seenIn(seen) };
+  if (seen) return { ...lacking('earlier-action'), seen: seenIn(seen) };
   if (!remote) return undefined;
   const ranThere = (cache.listedSets.get(action.key.hash)?.length ?? 0) > 0;
   if (ranThere) return nothingStored({}, action.request);
-  return remote.usable ? CANNOT_TELL : NO_ANSWER;
+  return lacking(remote.usable ? 'server' : 'answer');
 }
 
 /** The blobs of the store, and the messages of an action that is not stored yet. */
@@ -144,16 +108,11 @@ function seenIn({ namespace, run, at }: SeenIn): SeenIn {
 type Ended = Pick<HistoryEntry, 'exitCode' | 'notKept'>;
 
 /** The same action ran before, and none of its results is usable. */
-function nothingStored(ended: Ended, request: RunRequest): Explanation {
-  const cause = { kind: ended.exitCode ? 'failed-before' : 'not-kept' } as const;
-  return { reason: whyNothingStored(ended, request), cause, differences: [] };
-}
-
-function whyNothingStored({ exitCode, notKept }: Ended, { hermetic }: RunRequest): string {
-  if (exitCode) return `it failed before: ${notKept ?? `it ended with ${exitCode}`}`;
-  if (notKept !== undefined) return `it ran before, but left no result: ${notKept}`;
-  if (hermetic === 'strict') return 'it ran before, but no result is stored that is known to be hermetic';
-  return 'it ran before, but no usable result is stored';
+function nothingStored({ exitCode, notKept: why }: Ended, { hermetic }: RunRequest): Explanation {
+  const miss: Miss = exitCode
+    ? { kind: 'failed-before', why, exitCode }
+    : { kind: 'not-kept', why, isStrict: hermetic === 'strict' };
+  return { miss, differences: [] };
 }
 
 /** The key is the same, so an observed path differs. */
@@ -184,9 +143,9 @@ async function explainMiss(
     );
     if (found && (!best || found.length < best.differences.length)) best = { against, differences: found };
   }
-  if (!best) return last && FORGOTTEN;
-  const [first, ...more] = best.differences;
-  return first ? { ...best, reason: sentenceOfAll([first, ...more]), cause: missCauseOf(first) } : FORGOTTEN;
+  if (!best) return last && lacking('earlier-action');
+  const miss = missBy(best.differences);
+  return miss ? { ...best, miss } : lacking('earlier-action');
 }
 
 /** The newest run of the same step in this workspace, else in another one. */

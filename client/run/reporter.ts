@@ -2,6 +2,7 @@
 // The command's own output passes unchanged.
 import type { EvidenceStatus } from '../../core/evidence.ts';
 import { type Finding, fixText } from '../../hermeticity/verdict/finding.ts';
+import { saysWhyNotKept } from '../../store/actions/miss-text.ts';
 import { colourFor } from '../terminal/colour.ts';
 import type { Report, RunEvent } from '../terminal/events.ts';
 import { ownLine, type Screen } from '../terminal/own-line.ts';
@@ -260,13 +261,13 @@ function wayToProgram({ name, yours, hasPackage }: RunEvent & { type: 'program-m
 const NOTHING_KEPT =
   '. Nothing can prove such results, so nothing is kept; --keep-unproven=local, or "keepUnproven": "local" in assay.json, keeps them here';
 
-/** What a line adds about a result that nothing can prove. */
 /** The reason of a repeated miss has it already. */
 export function whyNotKept(why: string | undefined, reason: string): string {
   if (why === undefined) return '';
-  return reason.endsWith(why) ? ' again' : `: ${inOneLine(why)}`;
+  return saysWhyNotKept(reason, why) ? ' again' : `: ${inOneLine(why)}`;
 }
 
+/** What a line adds about a result that nothing can prove. */
 export function proofMark(status: EvidenceStatus | undefined): string {
   return status === 'unproven' || status === 'unwatched' ? `, ${status}` : '';
 }

@@ -10,6 +10,8 @@
 import type { Digest, Hash } from '../../core/digest.ts';
 import { type EvidenceStatus, lacksProof } from '../../core/evidence.ts';
 import { type MissCause, type ReportedDifference, RUN_REPORT } from '../../core/metadata/run-report.ts';
+import { causeOfMiss } from '../../store/actions/miss.ts';
+import { missText } from '../../store/actions/miss-text.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { Checked } from '../check-hits/check-hit.ts';
 import { keepDifferences, reportedDifferences } from '../history/differences.ts';
@@ -211,7 +213,8 @@ export function finishHit(
 }
 
 async function runCommand(action: KeyedAction, context: RunContext, reasons: MissReasons): Promise<RunEnd> {
-  const { reason, cause, against, seen, differences } = await explain(action, context, reasons);
+  const { miss, against, seen, differences } = await explain(action, context, reasons);
+  const reason = missText(miss);
   const around = await surround(action, context);
   const execution = await around.execute();
   // After a failure no further command begins, so a step that may fail keeps its slot until that is known.
@@ -243,7 +246,7 @@ async function runCommand(action: KeyedAction, context: RunContext, reasons: Mis
     ...ended,
     status,
     reason,
-    cause,
+    cause: causeOfMiss(miss),
     ...told,
     ...stored,
     ...(ended.exitCode !== 0 && { printed: execution.log }),

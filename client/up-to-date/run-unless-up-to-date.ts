@@ -1,6 +1,8 @@
 // Runs one action unless it is up to date. Its state is that of a graph with one step (graph-state.ts).
 // An up-to-date action replays its log and goes into the history. For any other action the caches, and the code
 // that needs them, are loaded: scripts/build.ts makes a chunk of them.
+import { causeOfMiss } from '../../store/actions/miss.ts';
+import { missText } from '../../store/actions/miss-text.ts';
 import type { RunRequest } from '../action/request.ts';
 import { historyOf, stepOf } from '../history/history.ts';
 import { maySend } from '../local-store/outbox.ts';
@@ -128,10 +130,11 @@ async function runWithCaches(
   }
 }
 
-const FORCED = { kind: 'forced' } as const;
+const FORCED = { kind: 'forced', by: '--force' } as const;
 
 function asForced(summary: RunSummary): RunSummary {
-  return { ...summary, reason: 'forced', ...(summary.outcome === 'miss' && { cause: FORCED }) };
+  const reason = missText(FORCED);
+  return { ...summary, reason, ...(summary.outcome === 'miss' && { cause: causeOfMiss(FORCED) }) };
 }
 
 /** Shares the results that earlier runs left in the outbox. */

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseVariable, whyNotAVariable } from '../../../client/action/declared-variables.ts';
 import { actualEnvironment, keyedEnvironment, looksSecret } from '../../../client/action/environment.ts';
 import { Workshop } from '../../rig/assay.ts';
+import { changed } from '../run/misses.ts';
 
 let shop: Workshop;
 
@@ -156,7 +157,7 @@ test('a declared secret causes a warning, and explain never prints its value', a
   const first = await shop.run(['--env', 'NPM_TOKEN', '--', 'true'], { env: { NPM_TOKEN: 'hush-1' } });
   expect(first.summary.warnings.join()).toContain('NPM_TOKEN looks like a secret');
   const second = await shop.run(['--env', 'NPM_TOKEN', '--', 'true'], { env: { NPM_TOKEN: 'hush-2' } });
-  expect(second.summary.reason).toBe('the variable NPM_TOKEN changed');
+  expect(second.summary.reason).toBe(changed('variable', 'NPM_TOKEN'));
   const explained = await shop.assay(['explain']);
   expect(first.stderr + second.stderr + explained.stdout).not.toMatch(/hush/);
 });

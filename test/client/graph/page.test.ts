@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BOX, layoutOf } from '../../../client/graph/page/layout.ts';
 import { Workshop } from '../../rig/assay.ts';
+import { FIRST_RUN } from '../run/misses.ts';
 
 interface Named {
   readonly id: string;
@@ -104,7 +105,7 @@ describe('--graph=html', () => {
       {
         id: 'test',
         state: 'miss',
-        says: 'would run: no earlier run',
+        says: `would run: ${FIRST_RUN}`,
         implied: [{ read: 'out.txt', maker: 'build' }],
       },
       { id: 'lint', state: 'hit', says: expect.stringContaining('hit: ') },

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
+import { FIRST_RUN } from '../run/misses.ts';
 
 let shop: Workshop;
 beforeEach(() => {
@@ -128,7 +129,7 @@ describe('--dry-run', () => {
 
   test('reports for each step whether it would hit, its key and why, and runs nothing', async () => {
     expect(await forecast()).toEqual([
-      { step: 'libs/core#build', outcome: 'miss', key: expect.any(String), why: 'no earlier run' },
+      { step: 'libs/core#build', outcome: 'miss', key: expect.any(String), why: FIRST_RUN },
       { step: 'apps/web#build', outcome: 'unknown', why: 'libs/core#build would run first' },
     ]);
     expect(shop.has('libs/core/out')).toBe(false);

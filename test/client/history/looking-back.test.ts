@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
+import { FIRST_RUN } from '../run/misses.ts';
 
 let shop: Workshop;
 beforeEach(() => {
@@ -40,7 +41,7 @@ describe('explain, diff and show', () => {
     expect(byName.stdout).toContain('step     build\n');
     expect(byName.stdout).toContain('What differs:\n  MODE slow -> fast\n  src/a changed\n');
     expect((await shop.assay(['explain', first.slice(0, 10)])).stdout).toContain(
-      'outcome  miss: no earlier run',
+      `outcome  miss: ${FIRST_RUN}`,
     );
     const diff = await shop.assay(['diff', first.slice(0, 12), second]);
     expect(diff).toMatchObject({ code: 1, stdout: 'MODE slow -> fast\nsrc/a changed\n' });

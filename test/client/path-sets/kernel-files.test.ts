@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { kernelFileState } from '../../../client/path-sets/kernel-files.ts';
 import { type Summary, Workshop } from '../../rig/assay.ts';
+import { factIs } from '../run/misses.ts';
 import { Machine } from './machine.ts';
 
 let shop: Workshop;
@@ -52,7 +53,7 @@ describe('/proc/cpuinfo', () => {
     expect(await sh(HERE, READ)).toMatchObject({ outcome: 'miss', published: true });
     expect(await sh(other, READ)).toMatchObject({
       outcome: 'miss',
-      reason: expect.stringContaining("the machine's /proc/cpuinfo is another"),
+      reason: expect.stringContaining(factIs("the machine's /proc/cpuinfo", 'another')),
     });
     expect(await sh(HERE, READ)).toMatchObject({ outcome: 'hit-local' });
   });
@@ -78,7 +79,7 @@ describe('/proc/meminfo', () => {
     expect(await sh(less(), read)).toMatchObject({ outcome: 'hit-local' });
     expect(await sh(smaller(), read)).toMatchObject({
       outcome: 'miss',
-      reason: expect.stringContaining("the machine's /proc/meminfo is another"),
+      reason: expect.stringContaining(factIs("the machine's /proc/meminfo", 'another')),
     });
   });
 

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { baseEnvironment, type RanWithSummary, Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
+import { factIs } from '../run/misses.ts';
 
 let shop: Workshop;
 let server: ServerProcess;
@@ -185,10 +186,10 @@ describe('stays on this machine', () => {
     const first = await run(script, { store: 'one' });
     put(file, 'second');
     const changed = await run(script, { store: 'one' });
-    expect(changed.summary.reason).toContain('x changed');
+    expect(changed.summary.reason).toContain(factIs('x', 'changed'));
     rmSync(file);
     const gone = await run(script, { store: 'one' });
-    expect(gone.summary.reason).toContain('x is gone');
+    expect(gone.summary.reason).toContain(factIs('x', 'gone'));
     for (const content of [SECRET, 'second'])
       expect(await isAtServer(first, content)).toMatchObject({ digest: false });
   });

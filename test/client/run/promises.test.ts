@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FORMS, type Form, type RanWithSummary, type RunOptions, Workshop } from '../../rig/assay.ts';
+import { changed } from './misses.ts';
 
 const FLAGS = ['--input', 'src/**', '--output', 'out', '--env', 'MODE', '--tool', 'stamp'];
 const BUILD = ['sh', '-c', 'mkdir -p out && { cat src/*.txt; echo "$MODE$LEAK"; stamp; } > out/all.txt'];
@@ -54,7 +55,7 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
   test('a changed declared variable is a miss', async () => {
     await build();
     const next = await build({ env: { MODE: 'release' } });
-    expect(next.summary).toMatchObject({ outcome: 'miss', reason: 'the variable MODE changed' });
+    expect(next.summary).toMatchObject({ outcome: 'miss', reason: changed('variable', 'MODE') });
     expect(output()).toContain('release');
   });
 
@@ -62,7 +63,7 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
     await build();
     shop.write('stamp', '#!/bin/sh\necho stamp 2\n', 0o755, toolFolder);
     const next = await build();
-    expect(next.summary).toMatchObject({ outcome: 'miss', reason: 'the tool stamp changed' });
+    expect(next.summary).toMatchObject({ outcome: 'miss', reason: changed('tool', 'stamp') });
     expect(output()).toContain('stamp 2');
   });
 

@@ -17,8 +17,8 @@ import { decodeTree } from '../../../core/tree.ts';
 import type { ScopedStore } from '../../../server/access/scoped-store.ts';
 import { contentOf } from '../../../server/history/documents.ts';
 import { decodeList, listAddress } from '../../../server/protocols/path-sets/list-record.ts';
-import { missCauseOf } from '../../../store/actions/miss-cause.ts';
-import { sentenceOf } from '../../../store/actions/sentence.ts';
+import { causeOfDifference } from '../../../store/actions/miss.ts';
+import { differenceText } from '../../../store/actions/miss-text.ts';
 import { readAction } from '../../../store/actions/stored-action.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
 import { readBlob } from '../../../store/shared/read-blob.ts';
@@ -86,7 +86,7 @@ export async function compareActions(store: ScopedStore, from: Hash, to: Hash): 
     to,
     differences: found
       .slice(0, DASHBOARD.listedFiles)
-      .map((difference) => ({ text: sentenceOf(difference), cause: missCauseOf(difference) })),
+      .map((difference) => ({ text: differenceText(difference), cause: causeOfDifference(difference) })),
   };
 }
 

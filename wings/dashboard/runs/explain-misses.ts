@@ -4,8 +4,8 @@
 import { type Hash, isHash } from '../../../core/digest.ts';
 import type { MissCause } from '../../../core/metadata/run-report.ts';
 import { type Difference, differences } from '../../../store/actions/difference.ts';
-import { missCauseOf } from '../../../store/actions/miss-cause.ts';
-import { sentenceOfAll } from '../../../store/actions/sentence.ts';
+import { causeOfMiss, missBy } from '../../../store/actions/miss.ts';
+import { missText } from '../../../store/actions/miss-text.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { DASHBOARD } from '../limits.ts';
 
@@ -22,8 +22,8 @@ export async function explainMiss(
 ): Promise<{ readonly cause: MissCause; readonly why: string } | undefined> {
   if (!isHash(before) || !isHash(after) || before === after) return undefined;
   const found = await differencesWithin(before, after, blobs);
-  const [first, ...more] = found;
-  return first && { cause: missCauseOf(first), why: sentenceOfAll([first, ...more]) };
+  const miss = missBy(found);
+  return miss && { cause: causeOfMiss(miss), why: missText(miss) };
 }
 
 /** Empty if an action is gone. */

@@ -1,9 +1,10 @@
 // Misses worth fixing: the causes of misses in reported runs, ranked by the time that they cost.
 // A cause costs the duration of every command that ran because of it.
 
-import type { MissCause, MissKind } from '../../../core/metadata/run-report.ts';
+import type { MissKind } from '../../../core/metadata/run-report.ts';
 import type { NamespaceRange } from '../../../core/namespace.ts';
 import { documentsIn } from '../../../server/history/documents.ts';
+import { causeText } from '../../../store/actions/miss-text.ts';
 import type { History } from '../../../store/history.ts';
 import type { Misses, MissRow } from '../api/types.ts';
 import { DASHBOARD } from '../limits.ts';
@@ -61,7 +62,7 @@ function dayOf(at: number): number {
 function rowOf({ cause, count, lostMs, steps, example }: CauseSum, allLostMs: number): MissRow {
   return {
     cause,
-    text: textOf(cause),
+    text: causeText(cause),
     count,
     lostMs,
     share: allLostMs === 0 ? 0 : lostMs / allLostMs,
@@ -70,29 +71,6 @@ function rowOf({ cause, count, lostMs, steps, example }: CauseSum, allLostMs: nu
     example: { ...example, at: new Date(example.at).toISOString() },
   };
 }
-
-/** As a sentence. */
-export function textOf({ kind, name }: MissCause): string {
-  return SENTENCES[kind](name ?? 'something');
-}
-
-const SENTENCES: Readonly<Record<MissKind, (name: string) => string>> = {
-  input: (name) => `${name} changed`,
-  variable: (name) => `the variable ${name} changed`,
-  tool: (name) => `the tool ${name} changed`,
-  platform: (name) => `the platform property ${name} changed`,
-  command: () => 'the command line changed',
-  outputs: (name) => `the declared output ${name} changed`,
-  version: () => 'Assay made the key in another way',
-  fact: (name) => `${name} differs on this machine`,
-  refused: () => 'a stored result was refused',
-  'not-kept': () => 'the result of an earlier run was not kept',
-  'failed-before': () => 'the command failed before, and failures are not cached',
-  forced: () => 'the run was forced with --force',
-  'not-cached': () => 'the step is not cached ("cache": false)',
-  'first-run': () => 'there was no earlier run to compare with',
-  unknown: () => 'the cause is not known',
-};
 
 const ADVICE: Readonly<Record<MissKind, string>> = {
   input:

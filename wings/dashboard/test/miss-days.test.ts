@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { MissCause } from '../../../core/metadata/run-report.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { documentOf } from '../../../server/history/documents.ts';
+import { causeText } from '../../../store/actions/miss-text.ts';
 import type { History } from '../../../store/history.ts';
 import { STORE } from '../../../store/limits.ts';
 import { memoryHistory } from '../../../store/memory/history.ts';
@@ -54,8 +55,8 @@ test('the documents of two processes add up, and a process has one for each day'
     lostMs: 125,
     moreCauses: 0,
     causes: [
-      ['VERSION changed', 2, 120],
-      ['the tool cc changed', 1, 5],
+      [causeText({ kind: 'input', name: 'VERSION' }), 2, 120],
+      [causeText({ kind: 'tool', name: 'cc' }), 1, 5],
     ],
   });
   expect((await ranked(history, 3)).lostMs).toBe(126);
@@ -91,7 +92,7 @@ test('causes with the same loss are ranked by their count, and those without a p
   const twice = [one(TOOL, 5), one(TOOL, 5)];
   await history.put([days.add(runOf('a', ...misses, ...twice))]);
   const { causes, moreCauses } = await ranked(history);
-  expect(causes[0]).toEqual(['the tool cc changed', 2, 10]);
+  expect(causes[0]).toEqual([causeText({ kind: 'tool', name: 'cc' }), 2, 10]);
   expect(causes).toHaveLength(50);
   expect(moreCauses).toBe(11);
 });
@@ -114,7 +115,7 @@ test('an explained miss moves to its cause', async () => {
     runs: 1,
     misses: 1,
     lostMs: 70,
-    causes: [['VERSION changed', 1, 70]],
+    causes: [[causeText({ kind: 'input', name: 'VERSION' }), 1, 70]],
   });
 });
 
@@ -139,7 +140,11 @@ test('a report that could not be stored is in no sum', async () => {
   await expect(reports.keep(reportOf([miss('a', FILE, 900)], at), context)).rejects.toThrow('full');
   isFull = false;
   await reports.keep(reportOf([miss('a', FILE, 5), step('b')], at), context);
-  expect(await ranked(history)).toMatchObject({ runs: 1, lostMs: 5, causes: [['VERSION changed', 1, 5]] });
+  expect(await ranked(history)).toMatchObject({
+    runs: 1,
+    lostMs: 5,
+    causes: [[causeText({ kind: 'input', name: 'VERSION' }), 1, 5]],
+  });
 });
 
 test('reports at once, on a store that stores later ones first, are all in the sums', async () => {

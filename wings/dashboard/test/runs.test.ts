@@ -5,6 +5,7 @@ import { type Hash, toWire } from '../../../core/digest.ts';
 import type { RunReport } from '../../../core/metadata/run-report.ts';
 import { Action, Command, Directory } from '../../../core/proto/generated/reapi.ts';
 import type { Identity } from '../../../server/access/identity.ts';
+import { causeText } from '../../../store/actions/miss-text.ts';
 import type { Store } from '../../../store/store.ts';
 import {
   identity,
@@ -267,9 +268,9 @@ describe('misses worth fixing', () => {
     const found = await get<Misses>(PULL, 'misses');
     expect(found).toMatchObject({ runs: 3, misses: 5, lostMs: 5601, moreCauses: 0 });
     expect(found.causes.map(({ text, count, lostMs }) => [text, count, lostMs])).toEqual([
-      ['the tool cc changed', 1, 5000],
-      ['VERSION changed', 3, 600],
-      ['the cause is not known', 1, 1],
+      [causeText({ kind: 'tool', name: 'cc' }), 1, 5000],
+      [causeText({ kind: 'input', name: 'VERSION' }), 3, 600],
+      [causeText({ kind: 'unknown' }), 1, 1],
     ]);
     expect(found.causes[1]).toMatchObject({
       share: 600 / 5601,
@@ -362,14 +363,14 @@ describe('a miss of a machine without history', () => {
     });
     expect(await stepOf(last.id)).toMatchObject({
       cause: { kind: 'variable', name: 'TOKEN_URL' },
-      why: 'the variable TOKEN_URL changed',
+      why: causeText({ kind: 'variable', name: 'TOKEN_URL' }),
     });
     const { causes, runs, misses } = await get<Misses>(PULL, 'misses');
     expect([runs, misses]).toEqual([3, 3]);
     expect(causes.map(({ text, count }) => [text, count]).sort()).toEqual([
-      ['b.c changed', 1],
-      ['the variable TOKEN_URL changed', 1],
-      ['there was no earlier run to compare with', 1],
+      [causeText({ kind: 'input', name: 'b.c' }), 1],
+      [causeText({ kind: 'variable', name: 'TOKEN_URL' }), 1],
+      [causeText({ kind: 'first-run' }), 1],
     ]);
   });
 });

@@ -3,6 +3,7 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { changed } from '../../../../test/client/run/misses.ts';
 import { Workshop } from '../../../../test/rig/assay.ts';
 import { runSteps } from '../../../../test/rig/graph.ts';
 import { identity, sourceOf } from '../../../../test/server/access/identities.ts';
@@ -113,7 +114,9 @@ test('on a fresh machine a value stays a digest, here and at the server', async 
   );
   const id = /\/runs\/([0-9a-f]{32})/.exec(stderr)?.[1] ?? '';
   const told = await explained(['--run', id], {}, clone);
-  expect(told.stdout).toContain('What differs:\n  the variable LEVEL changed\n  in.txt changed\n');
+  expect(told.stdout).toContain(
+    `What differs:\n  ${changed('variable', 'LEVEL')}\n  ${changed('input', 'in.txt')}\n`,
+  );
   const json = (await explained(['--run', id, '--json'], {}, clone)).stdout;
   expect(JSON.parse(json)).toMatchObject({
     run: id,

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { StepEnd } from '../../../../client/graph/view/events.ts';
 import { stepId } from '../../../../core/metadata/step-id.ts';
+import { missText } from '../../../../store/actions/miss-text.ts';
+import { changed, FIRST_RUN, lacking } from '../../../../test/client/run/misses.ts';
 import { type RunOptions, Workshop } from '../../../../test/rig/assay.ts';
 import { runSteps } from '../../../../test/rig/graph.ts';
 import { identity, sourceOf } from '../../../../test/server/access/identities.ts';
@@ -91,7 +93,7 @@ test.each<[string, () => Record<string, string> | undefined, string, StepEnd['ca
   [
     'an input',
     () => void shop.write('src/deep/er/b.txt', 'B'),
-    'src/deep/er/b.txt changed',
+    changed('input', 'src/deep/er/b.txt'),
     { kind: 'input', name: 'src/deep/er/b.txt' },
   ],
   [
@@ -111,13 +113,13 @@ test.each<[string, () => Record<string, string> | undefined, string, StepEnd['ca
   [
     'a variable',
     () => ({ LEVEL: 'value-two' }),
-    'the variable LEVEL changed',
+    changed('variable', 'LEVEL'),
     { kind: 'variable', name: 'LEVEL' },
   ],
   [
     'the command',
     () => void steps({ command: `: ; ${COPY.command}` }),
-    'the command line changed',
+    changed('command'),
     { kind: 'command' },
   ],
   ['a tool', () => void steps({ tools: ['wc'] }), 'the tool wc was added', { kind: 'tool', name: 'wc' }],
@@ -127,11 +129,11 @@ test.each<[string, () => Record<string, string> | undefined, string, StepEnd['ca
       shop.write('src/a.txt', 'A');
       return { LEVEL: 'value-two' };
     },
-    'the variable LEVEL changed (and 1 more)',
+    changed('variable', 'LEVEL', 1),
     { kind: 'variable', name: 'LEVEL' },
   ],
 ])('%s has the reason that it has on a warm machine', async (_, change, reason, cause) => {
-  expect(await warm()).toMatchObject({ reason: 'no earlier run', cause: { kind: 'first-run' } });
+  expect(await warm()).toMatchObject({ reason: FIRST_RUN, cause: { kind: 'first-run' } });
   const more = change() ?? {};
   const there = await fresh('reader', more);
   expect(there).toMatchObject({ reason, cause });
@@ -139,18 +141,21 @@ test.each<[string, () => Record<string, string> | undefined, string, StepEnd['ca
 });
 
 test('a step that never ran has no earlier run', async () => {
-  expect(await fresh()).toMatchObject({ reason: 'no earlier run', cause: { kind: 'first-run' } });
+  expect(await fresh()).toMatchObject({ reason: FIRST_RUN, cause: { kind: 'first-run' } });
 });
 
 test('a command that failed, and one that changed since', async () => {
   steps({ command: 'grep -q z src/a.txt', outputs: [] });
   expect(await warm()).toMatchObject({ outcome: 'failed' });
-  const again = { reason: 'it failed before: it ended with 1', cause: { kind: 'failed-before' } };
+  const again = {
+    reason: missText({ kind: 'failed-before', exitCode: 1 }),
+    cause: { kind: 'failed-before' },
+  };
   expect(await fresh()).toMatchObject(again);
   shop.write('src/a.txt', 'another');
-  const changed = { reason: 'src/a.txt changed', cause: { kind: 'input', name: 'src/a.txt' } };
-  expect(await fresh()).toMatchObject(changed);
-  expect(await warm()).toMatchObject(changed);
+  const other = { reason: changed('input', 'src/a.txt'), cause: { kind: 'input', name: 'src/a.txt' } };
+  expect(await fresh()).toMatchObject(other);
+  expect(await warm()).toMatchObject(other);
   /* The action before the last. */
   shop.write('src/a.txt', 'a');
   expect(await fresh()).toMatchObject(again);
@@ -165,14 +170,16 @@ test('the same line in the log, in --json of one command, in the summary, in the
   const place = clone();
   const at = { cwd: place.cwd, env: { ...environment('reader'), ...place.env } };
   expect(JSON.parse((await shop.assay(['run', '--dry-run', '--json', 'copy'], at)).stdout)).toMatchObject({
-    why: 'src/a.txt changed',
+    why: changed('input', 'src/a.txt'),
   });
   const ran = await shop.assay(['run', '--summary', 'summary.md', 'copy'], at);
-  expect(ran.stdout + ran.stderr).toContain('src/a.txt changed');
-  expect((await shop.assay(['explain', 'copy'], at)).stdout).toContain('outcome  miss: src/a.txt changed');
+  expect(ran.stdout + ran.stderr).toContain(changed('input', 'src/a.txt'));
+  expect((await shop.assay(['explain', 'copy'], at)).stdout).toContain(
+    `outcome  miss: ${changed('input', 'src/a.txt')}`,
+  );
   const one = await shop.run(command, at);
   expect(one.summary).toMatchObject({
-    reason: 'src/a.txt changed',
+    reason: changed('input', 'src/a.txt'),
     cause: { kind: 'input', name: 'src/a.txt' },
   });
 });
@@ -181,18 +188,18 @@ describe('who is told', () => {
   test('a pull request compares with main until it ran itself, and main never with it', async () => {
     await warm();
     shop.write('src/a.txt', 'pull');
-    expect(await fresh('pull')).toMatchObject({ reason: 'src/a.txt changed' });
+    expect(await fresh('pull')).toMatchObject({ reason: changed('input', 'src/a.txt') });
     shop.write('src/deep/er/b.txt', 'pull');
-    expect(await fresh('pull')).toMatchObject({ reason: 'src/deep/er/b.txt changed' });
+    expect(await fresh('pull')).toMatchObject({ reason: changed('input', 'src/deep/er/b.txt') });
     shop.write('src/a.txt', 'main');
-    expect(await fresh('reader')).toMatchObject({ reason: 'src/a.txt changed (and 1 more)' });
+    expect(await fresh('reader')).toMatchObject({ reason: changed('input', 'src/a.txt', 1) });
   });
 
   test('another tenant learns nothing, and neither does a token that reads nothing', async () => {
     await warm();
     shop.write('src/a.txt', 'A');
-    expect(await fresh('other')).toMatchObject({ reason: 'no earlier run' });
-    expect((await fresh('factless'))?.reason).toMatch(/^no earlier run on this machine, and the remote/);
+    expect(await fresh('other')).toMatchObject({ reason: FIRST_RUN });
+    expect((await fresh('factless'))?.reason).toBe(lacking('answer'));
   });
 
   test('an answer names variables, and has no value, no command line and no key', async () => {
@@ -214,7 +221,7 @@ test('without a git remote, the name of the folder of the workspace is that of t
   const app = clone('first');
   await fresh('team', {}, app);
   shop.write('src/a.txt', 'A');
-  expect(await fresh()).toMatchObject({ reason: 'src/a.txt changed' });
+  expect(await fresh()).toMatchObject({ reason: changed('input', 'src/a.txt') });
 });
 
 describe('requests', () => {
@@ -246,7 +253,7 @@ describe('requests', () => {
     shop.write('src/a.txt', 'A');
     const proxy = await proxyTo(server.url, { isOld: true });
     const end = await fresh('team', { ASSAY_REMOTE: proxy.url });
-    expect(end?.reason).toMatch(/^no earlier run on this machine, and the remote can’t tell/);
+    expect(end?.reason).toBe(lacking('server'));
     const { body, status } = proxy.seen.find(({ method }) => method === 'POST') ?? {};
     expect(status).toBe(201);
     expect(body).toContain('"step":"copy"');
@@ -257,14 +264,16 @@ describe('requests', () => {
     await warm();
     shop.write('src/a.txt', 'A');
     const url = server.url.replace('http', 'grpc');
-    expect(await fresh('reader', { ASSAY_REMOTE: url })).toMatchObject({ reason: 'src/a.txt changed' });
+    expect(await fresh('reader', { ASSAY_REMOTE: url })).toMatchObject({
+      reason: changed('input', 'src/a.txt'),
+    });
   });
 
   test('directories that the answer has no room for are fetched', async () => {
     for (let folder = 0; folder < 80; folder++) shop.write(`src/many/${folder}/in/file.txt`, `${folder}`);
     await warm();
     shop.write('src/many/77/in/file.txt', 'changed');
-    expect(await fresh()).toMatchObject({ reason: 'src/many/77/in/file.txt changed' });
+    expect(await fresh()).toMatchObject({ reason: changed('input', 'src/many/77/in/file.txt') });
   });
 });
 
@@ -313,8 +322,7 @@ describe('the line says who could not tell', () => {
     const end = await fresh('reader', { ASSAY_REMOTE: `http://127.0.0.1:${port}` });
     plain.close();
     expect(end).toMatchObject({
-      reason:
-        'no earlier run on this machine, and the remote can’t tell: only an Assay server that the token reads keeps runs',
+      reason: lacking('server'),
       cause: { kind: 'unknown' },
     });
   });
@@ -322,7 +330,7 @@ describe('the line says who could not tell', () => {
   test('a remote that does not answer', async () => {
     const end = await fresh('reader', { ASSAY_REMOTE: 'http://127.0.0.1:9' });
     expect(end).toMatchObject({
-      reason: 'no earlier run on this machine, and the remote did not answer',
+      reason: lacking('answer'),
       cause: { kind: 'unknown' },
       exitCode: 0,
     });
@@ -336,7 +344,7 @@ test('the pages rank the misses of fresh runners by the same cause', async () =>
   const { runs } = await get<Runs>('runs');
   const { stepList } = await get<Run>(`runs/${runs[0]?.id}`);
   expect(stepList[0]).toMatchObject({
-    why: 'src/a.txt changed',
+    why: changed('input', 'src/a.txt'),
     cause: { kind: 'input', name: 'src/a.txt' },
   });
   const { causes } = await get<Misses>('misses');

@@ -5,6 +5,7 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { changed } from '../../../../test/client/run/misses.ts';
 import { Workshop } from '../../../../test/rig/assay.ts';
 import { runSteps } from '../../../../test/rig/graph.ts';
 import { identity, sourceOf } from '../../../../test/server/access/identities.ts';
@@ -134,12 +135,12 @@ test('the reason of a miss names a variable and not its values', async () => {
   const server = await served();
   await runSteps(shop, ['compile'], { env: environment(server.url) });
   const again = await runSteps(shop, ['compile'], { env: environment(server.url, { LEVEL: 'other-value' }) });
-  expect(again.ends.compile?.reason).toBe('the variable LEVEL changed');
+  expect(again.ends.compile?.reason).toBe(changed('variable', 'LEVEL'));
   expect(again.ends.compile?.cause).toEqual({ kind: 'variable', name: 'LEVEL' });
   const { runs } = await get<Runs>(server, 'runs');
   const [step] = (await get<Run>(server, `runs/${runs[0]?.id}`)).stepList;
   expect(step).toMatchObject({
-    why: 'the variable LEVEL changed',
+    why: changed('variable', 'LEVEL'),
     cause: { kind: 'variable', name: 'LEVEL' },
   });
 });

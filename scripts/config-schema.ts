@@ -3,7 +3,6 @@
 
 import { DECLARATION_PATTERN } from '../client/action/declared-variables.ts';
 import { DEFAULT_FIELDS } from '../client/action/fields.ts';
-import { HERMETIC, KEEP_UNPROVEN } from '../client/action/request.ts';
 import {
   CHECKPOINT_FIELDS,
   FILE_FIELDS,
@@ -21,7 +20,7 @@ import {
   TEXTS,
 } from '../core/config/schema.ts';
 
-const KINDS: Readonly<Record<FieldKind, () => Schema>> = {
+const KINDS: Readonly<Record<FieldKind, (field: Field) => Schema>> = {
   text: () => TEXT,
   texts: () => TEXTS,
   variables: () => ({ type: 'array', items: { type: 'string', pattern: DECLARATION_PATTERN } }),
@@ -34,8 +33,7 @@ const KINDS: Readonly<Record<FieldKind, () => Schema>> = {
     ],
   }),
   object: () => ({ type: 'object' }),
-  hermetic: () => ({ enum: [...HERMETIC] }),
-  keepUnproven: () => ({ enum: [...KEEP_UNPROVEN] }),
+  word: ({ values = [] }) => ({ enum: [...values] }),
   checkpoint: () => ({ ...objectOf(CHECKPOINT_FIELDS), required: ['folders'] }),
   step: () => objectOf(DEFAULT_FIELDS),
   steps: () => ({ type: 'object', additionalProperties: objectOf(STEP_FIELDS) }),
@@ -50,9 +48,9 @@ function objectOf(fields: Readonly<Record<string, Field>>): Schema {
 }
 
 function tableOf(fields: Readonly<Record<string, Field>>): FieldTable {
-  const table = Object.entries(fields).map(([name, { kind, text }]) => [
+  const table = Object.entries(fields).map(([name, field]) => [
     name,
-    { text, schema: KINDS[kind]() },
+    { text: field.text, schema: KINDS[field.kind](field) },
   ]);
   return Object.fromEntries(table);
 }

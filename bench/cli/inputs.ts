@@ -50,11 +50,9 @@ async function computeKey(workspace: string, storeFolder: string): Promise<void>
     workingDirectory: ROOT,
     command: ['true'],
     inputs: [{ pattern: 'src/**', optional: false }],
-    includeIgnored: false,
     outputs: [],
     variables: [],
     tools: [],
-    cacheFailures: false,
     ...REQUEST_DEFAULTS,
   };
   keyOf(request, { cache, caller: process.env, report });

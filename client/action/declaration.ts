@@ -9,19 +9,21 @@ import { currentFolder } from '../files/current-folder.ts';
 import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from './checkpoint-plan.ts';
 import { parseVariable } from './declared-variables.ts';
 import { checkText } from './environment.ts';
+import { type ActionOptions, readOptions } from './fields.ts';
 import { programFoldersOf } from './program-folders.ts';
 import {
   exclusionPatterns,
-  type Hermetic,
   type InputPattern,
-  type KeepUnproven,
   REQUEST_DEFAULTS,
   type RunRequest,
   stateAndCheckpointPaths,
 } from './request.ts';
 import { refuseReserved } from './reserved.ts';
 
-export interface ActionDeclaration {
+/** A program may set an option to undefined: it is then the default. */
+type GivenOptions = { readonly [Name in keyof ActionOptions]?: ActionOptions[Name] | undefined };
+
+export interface ActionDeclaration extends GivenOptions {
   /** The program and its arguments. */
   readonly command: readonly string[];
   /** The folder that all paths are relative to (default: the current one). */
@@ -30,8 +32,6 @@ export interface ActionDeclaration {
   readonly inputs?: readonly string[] | undefined;
   /** The same, but they may match nothing. */
   readonly optionalInputs?: readonly string[] | undefined;
-  /** Files that .gitignore hides are inputs, too. */
-  readonly includeIgnored?: boolean | undefined;
   /** Files or folders that the command makes; what else lies there goes. */
   readonly outputs?: readonly string[] | undefined;
   /** Variables that the command sees: NAME, PREFIX_*, or NAME=VALUE. */
@@ -40,16 +40,6 @@ export interface ActionDeclaration {
   readonly tools?: readonly string[] | undefined;
   /** The folder to run in, below the workspace. */
   readonly cwd?: string | undefined;
-  /** Keep and replay results with an exit code other than 0. */
-  readonly cacheFailures?: boolean | undefined;
-  /** What to do if a command accesses more than it declares (default: warn). */
-  readonly hermetic?: Hermetic | undefined;
-  /** Whether to keep results that nothing can prove (default: no). */
-  readonly keepUnproven?: KeepUnproven | undefined;
-  /** Reads observed in earlier runs count as declared. */
-  readonly observed?: boolean | undefined;
-  /** Run in a sandbox that hides everything undeclared. */
-  readonly sandbox?: boolean | undefined;
   /** Folders with the progress of a long command that may be killed. */
   readonly checkpoint?:
     | (Partial<Omit<CheckpointPlan, 'folders'>> & { readonly folders: readonly string[] })
@@ -71,6 +61,8 @@ export function requestFor(action: ActionDeclaration): RunRequest {
   refuseOverlap(made, { state, ...(checkpoint && { checkpoint }) });
   const inFolder = workingDirectory(workspace, action.cwd);
   return {
+    ...REQUEST_DEFAULTS,
+    ...optionsOf(action),
     workspace,
     workingDirectory: inFolder,
     command: [program, ...rest],
@@ -79,19 +71,17 @@ export function requestFor(action: ActionDeclaration): RunRequest {
       ...patterns(action.optionalInputs, true),
       ...exclusionPatterns(stateAndCheckpointPaths({ state, ...(checkpoint && { checkpoint }) })),
     ],
-    includeIgnored: action.includeIgnored ?? false,
     outputs: made,
     variables: (action.env ?? []).map(parseVariable),
     tools: action.tools ?? [],
     programFolders: programFoldersOf(workspace, inFolder, made),
-    cacheFailures: action.cacheFailures ?? false,
-    hermetic: action.hermetic ?? REQUEST_DEFAULTS.hermetic,
-    keepUnproven: action.keepUnproven ?? REQUEST_DEFAULTS.keepUnproven,
-    observed: action.observed ?? REQUEST_DEFAULTS.observed,
-    sandbox: action.sandbox ?? REQUEST_DEFAULTS.sandbox,
     state,
     ...(checkpoint && { checkpoint }),
   };
+}
+
+function optionsOf(given: GivenOptions): Partial<ActionOptions> {
+  return readOptions((name) => given[name]);
 }
 
 function realFolder(workspace: string): string {

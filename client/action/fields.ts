@@ -1,16 +1,106 @@
 // The fields of an action in one table: assay.json and its schema, the flags, and the library's checks come
 // from it. Each field has one description. A field of ActionDeclaration that is missing here does not
-// compile.
+// compile. The options of an action also have their values, words and defaults here.
 import type { ActionDeclaration } from './declaration.ts';
 
-export type ActionFieldKind =
-  | 'text'
-  | 'texts'
-  | 'variables'
-  | 'flag'
-  | 'hermetic'
-  | 'keepUnproven'
-  | 'object';
+/** What to do about accesses beyond the declaration: not watch, report them, or refuse the result. */
+export const HERMETIC = ['off', 'warn', 'strict'] as const;
+export type Hermetic = (typeof HERMETIC)[number];
+
+/** Whether to keep results that are unproven (core/evidence.ts): not at all, here, or at the remote too. */
+export const KEEP_UNPROVEN = ['no', 'local', 'shared'] as const;
+export type KeepUnproven = (typeof KEEP_UNPROVEN)[number];
+
+export interface ActionOptions {
+  /** Files that .gitignore hides are inputs, too. */
+  readonly includeIgnored: boolean;
+  /** Publish a result with an exit code other than 0. */
+  readonly cacheFailures: boolean;
+  readonly hermetic: Hermetic;
+  /** Reads observed in earlier runs count as declared. */
+  readonly observed: boolean;
+  /** Run in a sandbox that hides everything undeclared. */
+  readonly sandbox: boolean;
+  readonly keepUnproven: KeepUnproven;
+}
+
+export const OPTION_DEFAULTS: ActionOptions = {
+  includeIgnored: false,
+  cacheFailures: false,
+  hermetic: 'warn',
+  observed: false,
+  sandbox: false,
+  keepUnproven: 'no',
+};
+
+export interface Option<Value> {
+  readonly kind: 'flag' | 'word';
+  readonly values: readonly Value[];
+  readonly flag: string;
+  /** What may stand after the flag, and what it means. "": nothing stands there. */
+  readonly words: Readonly<Record<string, Value>>;
+  /** A phrase without a final full stop: the help shows it as it is, the schema as a sentence. */
+  readonly text: string;
+}
+
+function onOff(
+  flag: string,
+  text: string,
+  words: Readonly<Record<string, boolean>> = { '': true },
+): Option<boolean> {
+  return { kind: 'flag', values: [false, true], flag, words, text };
+}
+
+function oneOf<Word extends string>(flag: string, values: readonly Word[], text: string): Option<Word> {
+  const words = Object.fromEntries(values.map((word) => [word, word]));
+  return { kind: 'word', values, flag, words, text };
+}
+
+export type OptionName = keyof ActionOptions;
+
+export const OPTIONS: { readonly [Name in OptionName]: Option<ActionOptions[Name]> } = {
+  includeIgnored: onOff('include-ignored', 'files that .gitignore hides are inputs too, if a glob matches'),
+  cacheFailures: onOff('cache-failures', 'store and replay results with an exit code other than 0'),
+  hermetic: oneOf(
+    'hermetic',
+    HERMETIC,
+    'what to do if the command accesses more than it declares: off: do not watch it, and keep its result on this machine for such runs only; warn (default): report it; strict: fail and store nothing',
+  ),
+  sandbox: onOff(
+    'sandbox',
+    'run the command where it sees only its declared inputs at /workspace, installed software, an empty home and /tmp, and no network (needs bubblewrap)',
+  ),
+  keepUnproven: oneOf(
+    'keep-unproven',
+    KEEP_UNPROVEN,
+    'whether to keep a result that nothing can prove, because its command used the network, a daemon, or was not wholly seen or not at all: no (default), local: on this machine, shared: at the remote too, and accept such results from it',
+  ),
+  observed: onOff('inputs', 'files that earlier runs were seen to read count as declared', {
+    declared: false,
+    observed: true,
+  }),
+};
+
+export const OPTION_NAMES = Object.keys(OPTIONS).filter((name): name is OptionName =>
+  Object.hasOwn(OPTIONS, name),
+);
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+/** The options for which `read` has a value. */
+export function readOptions(
+  read: <Name extends OptionName>(name: Name) => ActionOptions[Name] | undefined,
+): Partial<ActionOptions> {
+  const options: Writable<Partial<ActionOptions>> = {};
+  const keep = <Name extends OptionName>(name: Name) => {
+    const value = read(name);
+    if (value !== undefined) options[name] = value;
+  };
+  OPTION_NAMES.forEach(keep);
+  return options;
+}
+
+export type ActionFieldKind = 'text' | 'texts' | 'variables' | 'flag' | 'word' | 'object';
 
 export interface ActionField {
   readonly kind: ActionFieldKind;
@@ -18,11 +108,14 @@ export interface ActionField {
   readonly flag?: string;
   /** What stands for the flag's value in the help. */
   readonly value?: string;
+  /** What may stand after the flag; "": nothing. */
+  readonly words?: Readonly<Record<string, unknown>>;
+  /** What a word of a file or a program may be. */
+  readonly values?: readonly unknown[];
   /** A phrase without a final full stop: the help shows it as it is, the schema as a sentence. */
   readonly text: string;
 }
 
-const flag = (name: string, text: string) => ({ kind: 'flag', flag: name, text }) as const;
 const list = (name: string, value: string, text: string) =>
   ({ kind: 'texts', flag: name, value, text }) as const;
 
@@ -43,25 +136,7 @@ export const DEFAULT_FIELDS = {
     'NAME',
     'programs that the command uses, found on your PATH. Their content is part of the key. The command’s own program always counts',
   ),
-  includeIgnored: flag('include-ignored', 'files that .gitignore hides are inputs too, if a glob matches'),
-  cacheFailures: flag('cache-failures', 'store and replay results with an exit code other than 0'),
-  hermetic: {
-    kind: 'hermetic',
-    flag: 'hermetic',
-    value: 'off|warn|strict',
-    text: 'what to do if the command accesses more than it declares: off: do not watch it, and keep its result on this machine for such runs only; warn (default): report it; strict: fail and store nothing',
-  },
-  observed: { kind: 'flag', text: 'files that earlier runs were seen to read count as declared' },
-  keepUnproven: {
-    kind: 'keepUnproven',
-    flag: 'keep-unproven',
-    value: 'no|local|shared',
-    text: 'whether to keep a result that nothing can prove, because its command used the network, a daemon, or was not wholly seen or not at all: no (default), local: on this machine, shared: at the remote too, and accept such results from it',
-  },
-  sandbox: flag(
-    'sandbox',
-    'run the command where it sees only its declared inputs at /workspace, installed software, an empty home and /tmp, and no network (needs bubblewrap)',
-  ),
+  ...OPTIONS,
 } as const;
 
 export const ACTION_FIELDS = {

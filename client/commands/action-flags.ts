@@ -9,26 +9,31 @@ import {
 } from '../../core/cli/command.ts';
 import { type ActionDeclaration, requestFor } from '../action/declaration.ts';
 import { checkText } from '../action/environment.ts';
-import { ACTION_FIELDS, type ActionField } from '../action/fields.ts';
 import {
-  HERMETIC,
-  type Hermetic,
-  KEEP_UNPROVEN,
-  type KeepUnproven,
-  REQUEST_DEFAULTS,
-  type RunRequest,
-} from '../action/request.ts';
+  ACTION_FIELDS,
+  type ActionField,
+  type ActionOptions,
+  OPTION_NAMES,
+  OPTIONS,
+  type Option,
+  readOptions,
+} from '../action/fields.ts';
+import type { RunRequest } from '../action/request.ts';
 
 /** The flags of these fields of an action. */
 export function flagsOf(names: readonly (keyof typeof ACTION_FIELDS)[]): FlagTable {
-  return Object.fromEntries(
-    names.map((name): [string, Flag] => {
-      const { kind, flag = name, value, text }: ActionField = ACTION_FIELDS[name];
-      if (kind === 'flag') return [flag, { type: 'boolean', text }];
-      const multiple = kind === 'texts' || kind === 'variables';
-      return [flag, { type: 'string', multiple, ...(value !== undefined && { value }), text }];
-    }),
-  );
+  return Object.fromEntries(names.map((name) => flagOf(name, ACTION_FIELDS[name])));
+}
+
+function flagOf(name: string, { kind, flag = name, words, value, text }: ActionField): [string, Flag] {
+  if (words === undefined || value !== undefined) {
+    const multiple = kind === 'texts' || kind === 'variables';
+    return [flag, { type: 'string', multiple, ...(value !== undefined && { value }), text }];
+  }
+  const known = Object.keys(words);
+  if (known.includes('')) return [flag, { type: 'boolean', text }];
+  const meaning = kind === 'flag' ? `${known.at(-1)}: ${text}` : text;
+  return [flag, { type: 'string', value: known.join('|'), text: meaning }];
 }
 
 /** The flags that every command with an action takes before `-- COMMAND`. */
@@ -39,8 +44,7 @@ export const ACTION_FLAGS = {
 
 /** Those that only `assay run` takes. */
 export const RUN_FLAGS: FlagTable = {
-  ...flagsOf(['cacheFailures', 'hermetic', 'sandbox', 'keepUnproven']),
-  inputs: { type: 'string', value: 'declared|observed', text: `observed: ${ACTION_FIELDS.observed.text}` },
+  ...flagsOf(OPTION_NAMES.filter((name) => name !== 'includeIgnored')),
   checkpoint: {
     type: 'string',
     multiple: true,
@@ -77,34 +81,29 @@ function splitCommand(
 }
 
 function requestFrom(flags: ParsedFlags, command: readonly string[]): RunRequest {
-  const observed =
-    oneOf('--inputs', flags.text('inputs') ?? 'declared', ['declared', 'observed']) === 'observed';
   return requestFor({
+    ...optionsIn(flags),
     command,
     cwd: flags.text('cwd'),
     inputs: flags.all('input'),
     optionalInputs: flags.all('optional-input'),
-    includeIgnored: flags.given('include-ignored'),
     outputs: flags.all('output'),
     env: flags.all('env'),
     tools: flags.all('tool'),
-    cacheFailures: flags.given('cache-failures'),
-    hermetic: hermeticIn(flags),
-    keepUnproven: keepUnprovenIn(flags),
-    observed,
-    sandbox: flags.given('sandbox'),
     checkpoint: checkpointIn(flags),
     state: flags.all('state'),
   });
 }
 
-export function hermeticIn(flags: ParsedFlags): Hermetic {
-  return oneOf('--hermetic', flags.text('hermetic') ?? REQUEST_DEFAULTS.hermetic, HERMETIC);
+/** Those that are given. */
+export function optionsIn(flags: ParsedFlags): Partial<ActionOptions> {
+  return readOptions((name) => optionIn(flags, OPTIONS[name]));
 }
 
-export function keepUnprovenIn(flags: ParsedFlags): KeepUnproven | undefined {
-  const given = flags.text('keep-unproven');
-  return given === undefined ? undefined : oneOf('--keep-unproven', given, KEEP_UNPROVEN);
+function optionIn<Value>(flags: ParsedFlags, { flag, words }: Option<Value>): Value | undefined {
+  const given = flags.text(flag);
+  if (given === undefined || Object.hasOwn(words, given)) return given === undefined ? given : words[given];
+  throw usage(`--${flag} takes ${Object.keys(words).join(', ')}, not ${JSON.stringify(given)}`);
 }
 
 function checkpointIn(flags: ParsedFlags): ActionDeclaration['checkpoint'] {
@@ -115,10 +114,4 @@ function checkpointIn(flags: ParsedFlags): ActionDeclaration['checkpoint'] {
     ...(interval && { everyMs: 1000 * parseNumber('--checkpoint-interval', interval, 1, 86_400) }),
     ...(keep && { keep: parseNumber('--checkpoint-keep', keep, 1, 100) }),
   };
-}
-
-function oneOf<T extends string>(flag: string, text: string, known: readonly T[]): T {
-  const found = known.find((word) => word === text);
-  if (found === undefined) throw usage(`${flag} takes ${known.join(', ')}, not ${JSON.stringify(text)}`);
-  return found;
 }

@@ -9,6 +9,8 @@ export interface Field {
   readonly kind: FieldKind;
   /** A phrase without a full stop at the end. */
   readonly text: string;
+  /** What a word may be. */
+  readonly values?: readonly unknown[];
 }
 
 export type FieldTable = Readonly<Record<string, Field>>;

@@ -4,8 +4,14 @@
 import { type ConfigValue, type Document, type Located, parseDocument } from '../../core/config/document.ts';
 import { Problems } from '../../core/config/problems.ts';
 import { whyNotAVariable } from '../action/declared-variables.ts';
-import { DEFAULT_FIELDS } from '../action/fields.ts';
-import { HERMETIC, type Hermetic, KEEP_UNPROVEN, type KeepUnproven } from '../action/request.ts';
+import {
+  type ActionOptions,
+  DEFAULT_FIELDS,
+  OPTIONS,
+  type Option,
+  type OptionName,
+  readOptions,
+} from '../action/fields.ts';
 import { CHECKPOINT_FIELDS, FILE_FIELDS, STEP_FIELDS } from './fields.ts';
 
 /** A list is a program with its arguments; a single text is a shell line. */
@@ -23,8 +29,6 @@ interface Values {
   readonly texts: readonly Located[];
   readonly variables: readonly Located[];
   readonly flag: boolean;
-  readonly hermetic: Hermetic;
-  readonly keepUnproven: KeepUnproven;
   readonly command: CommandField;
   readonly checkpoint: CheckpointField;
 }
@@ -33,8 +37,8 @@ type ValuesOf<Table extends Readonly<Record<string, { readonly kind: keyof Value
   readonly [Name in keyof Table]?: Values[Table[Name]['kind']] | undefined;
 };
 
-export type Defaults = ValuesOf<typeof DEFAULT_FIELDS>;
-export type StepFields = ValuesOf<typeof STEP_FIELDS>;
+export type Defaults = ValuesOf<Omit<typeof DEFAULT_FIELDS, OptionName>> & Partial<ActionOptions>;
+export type StepFields = ValuesOf<Omit<typeof STEP_FIELDS, OptionName>> & Partial<ActionOptions>;
 
 export interface ConfigFile {
   readonly name?: Located | undefined;
@@ -79,18 +83,19 @@ function defaultsOf(
   fields: Partial<Record<keyof typeof DEFAULT_FIELDS, ConfigValue>>,
   problems: Problems,
 ): Defaults {
+  const written = (name: OptionName) => fields[name];
   return {
     inputs: problems.read(fields.inputs, texts),
     optionalInputs: problems.read(fields.optionalInputs, texts),
     env: problems.read(fields.env, (value) => value.texts().map(checkVariable)),
     tools: problems.read(fields.tools, texts),
-    includeIgnored: problems.read(fields.includeIgnored, flag),
-    cacheFailures: problems.read(fields.cacheFailures, flag),
-    hermetic: problems.read(fields.hermetic, (value) => value.oneOf(HERMETIC)),
-    observed: problems.read(fields.observed, flag),
-    keepUnproven: problems.read(fields.keepUnproven, (value) => value.oneOf(KEEP_UNPROVEN)),
-    sandbox: problems.read(fields.sandbox, flag),
+    ...readOptions((name) => problems.read(written(name), (value) => readOption(value, OPTIONS[name]))),
   };
+}
+
+function readOption<Value>(value: ConfigValue, { kind, values }: Option<Value>): Value | undefined {
+  const given = kind === 'flag' ? value.flag() : value.oneOf(values.filter((one) => typeof one === 'string'));
+  return values.find((one) => one === given);
 }
 
 function checkVariable(written: Located): Located {

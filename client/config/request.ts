@@ -1,6 +1,7 @@
 // Turns a step into the RunRequest that runs it: variables from the caller's environment, tools on PATH, and
 // the outputs of its dependencies as inputs.
 import type { Variables } from '../action/environment.ts';
+import { OPTION_DEFAULTS, readOptions } from '../action/fields.ts';
 import { GraphOutputs, OutputsOfOthers } from '../action/outputs-of-others.ts';
 import { programFoldersOf, toolPathOf } from '../action/program-folders.ts';
 import {
@@ -27,6 +28,8 @@ export function requestOf(
   const programFolders = programFoldersOf(folder, step.folder, step.outputs);
   const path = toolPathOf({ variables, programFolders, outputs: step.outputs, workspace: folder }, caller);
   return {
+    ...OPTION_DEFAULTS,
+    ...readOptions((option) => step[option]),
     name: step.id,
     workspace: workspace.root,
     workingDirectory: step.workingDirectory,
@@ -36,17 +39,11 @@ export function requestOf(
       ...outputsBefore(step, workspace.steps),
       ...exclusionPatterns(stateAndCheckpointPaths(step)),
     ],
-    includeIgnored: step.includeIgnored,
     outputs: step.outputs,
     variables,
     tools: [...step.tools, ...step.programs.filter((name) => known.isFindable(name, { path, folder }))],
     programFolders,
-    cacheFailures: step.cacheFailures,
-    hermetic: step.hermetic,
-    keepUnproven: step.keepUnproven,
-    observed: step.observed,
     unordered: () => outputsOfOthers(step, workspace.steps),
-    sandbox: step.sandbox,
     state: step.state,
     ...(step.checkpoint && { checkpoint: step.checkpoint }),
   };

@@ -4,7 +4,8 @@ import type { Located } from '../../core/config/document.ts';
 import type { AssayError } from '../../core/errors.ts';
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { CHECKPOINT_DEFAULTS, type CheckpointPlan } from '../action/checkpoint-plan.ts';
-import { type Hermetic, type InputPattern, type KeepUnproven, REQUEST_DEFAULTS } from '../action/request.ts';
+import { type ActionOptions, OPTION_DEFAULTS, readOptions } from '../action/fields.ts';
+import type { InputPattern } from '../action/request.ts';
 import { whyReserved } from '../action/reserved.ts';
 import { programsOf } from '../action/shell-line.ts';
 import { CONFIG_FILE } from '../action/workspace-roots.ts';
@@ -13,7 +14,7 @@ import { pathFrom, patternFrom } from './config-path.ts';
 import type { CommandField, Defaults, StepFields } from './file.ts';
 import type { Package } from './packages.ts';
 
-export interface Step {
+export interface Step extends ActionOptions {
   /** "pkg#build", or "build" in the root. */
   readonly id: string;
   readonly name: string;
@@ -24,18 +25,12 @@ export interface Step {
   readonly workingDirectory: RelPath;
   /** Declared inputs, without the outputs of dependencies. */
   readonly inputs: readonly InputPattern[];
-  readonly includeIgnored: boolean;
   readonly outputs: readonly RelPath[];
   /** NAME, a pattern with "*", or NAME=VALUE. */
   readonly env: readonly string[];
   readonly tools: readonly string[];
   /** Programs that a shell line names. Each is a tool if it exists. */
   readonly programs: readonly string[];
-  readonly cacheFailures: boolean;
-  readonly hermetic: Hermetic;
-  readonly observed: boolean;
-  readonly keepUnproven: KeepUnproven;
-  readonly sandbox: boolean;
   /** What npm does for a script and Assay does not. Shown when the command runs. */
   readonly remarks: readonly string[];
   /** False: the command runs each time. */
@@ -79,12 +74,14 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
   const programs = command.line === undefined ? [] : programsOf(command.line);
   const gather = (field: 'inputs' | 'optionalInputs' | 'env' | 'tools') =>
     [...defaults, fields].flatMap((each) => each[field] ?? []);
-  const first = <K extends keyof Defaults>(field: K): Defaults[K] =>
-    [fields, ...defaults.toReversed()].map((each) => each[field]).find((value) => value !== undefined);
-  const flag = (field: 'includeIgnored' | 'cacheFailures' | 'observed' | 'sandbox') => first(field) ?? false;
-  const isObserved = flag('observed');
-  const everything = fields.inputs || isObserved ? [] : [everythingIn(folder)];
+  const given: readonly Partial<ActionOptions>[] = [fields, ...defaults.toReversed()];
+  const options = {
+    ...OPTION_DEFAULTS,
+    ...readOptions((field) => given.find((each) => each[field] !== undefined)?.[field]),
+  };
+  const everything = fields.inputs || options.observed ? [] : [everythingIn(folder)];
   return {
+    ...options,
     id: stepId(owner.name, name),
     name,
     package: owner.name,
@@ -96,16 +93,10 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
       ...gather('inputs').map((one) => ({ pattern: patternFrom(folder, one), optional: false })),
       ...gather('optionalInputs').map((one) => ({ pattern: patternFrom(folder, one), optional: true })),
     ],
-    includeIgnored: flag('includeIgnored'),
     outputs,
     env: gather('env').map(({ text }) => text),
     tools: gather('tools').map((one) => toolFrom(folder, one)),
     programs: programs.map((program) => programFrom(workingDirectory, program)),
-    cacheFailures: flag('cacheFailures'),
-    hermetic: first('hermetic') ?? REQUEST_DEFAULTS.hermetic,
-    observed: isObserved,
-    keepUnproven: first('keepUnproven') ?? REQUEST_DEFAULTS.keepUnproven,
-    sandbox: flag('sandbox'),
     remarks: fields.command ? [] : scriptRemarks(name, owner, fields),
     cache: fields.cache ?? true,
     dependsOn: [],

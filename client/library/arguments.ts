@@ -2,8 +2,7 @@
 // pass: an action with `input` instead of `inputs` would have no inputs, and would hit whatever they contain.
 import { suggestion, usage } from '../../core/cli/command.ts';
 import type { ActionDeclaration } from '../action/declaration.ts';
-import { ACTION_FIELDS, type ActionFieldKind } from '../action/fields.ts';
-import { HERMETIC, KEEP_UNPROVEN } from '../action/request.ts';
+import { ACTION_FIELDS, type ActionField, type ActionFieldKind } from '../action/fields.ts';
 import type { LibraryOptions } from './library.ts';
 
 interface Kind {
@@ -34,28 +33,23 @@ const WRITABLE: Kind = {
   holds: (value) => isObject(value) && 'write' in value && typeof value.write === 'function',
 };
 const SIGNAL: Kind = { takes: 'an AbortSignal', holds: (value) => value instanceof AbortSignal };
-const HERMETICITY: Kind = {
-  takes: `one of ${HERMETIC.join(', ')}`,
-  holds: (value) => HERMETIC.some((name) => name === value),
-};
-const KEEPING: Kind = {
-  takes: `one of ${KEEP_UNPROVEN.join(', ')}`,
-  holds: (value) => KEEP_UNPROVEN.some((name) => name === value),
-};
 
-const KINDS: Readonly<Record<ActionFieldKind, Kind>> = {
+const KINDS: Readonly<Record<Exclude<ActionFieldKind, 'word'>, Kind>> = {
   text: TEXT,
   texts: TEXTS,
   variables: TEXTS,
   flag: FLAG,
-  hermetic: HERMETICITY,
-  keepUnproven: KEEPING,
   object: OBJECT,
 };
 
 const ACTION: Readonly<Record<string, Kind>> = Object.fromEntries(
-  Object.entries(ACTION_FIELDS).map(([name, { kind }]) => [name, KINDS[kind]]),
+  Object.entries(ACTION_FIELDS).map(([name, field]) => [name, kindOf(field)]),
 );
+
+function kindOf({ kind, values = [] }: ActionField): Kind {
+  if (kind !== 'word') return KINDS[kind];
+  return { takes: `one of ${values.join(', ')}`, holds: (value) => values.includes(value) };
+}
 
 const CHECKPOINT: Fields<NonNullable<ActionDeclaration['checkpoint']>> = {
   folders: TEXTS,

@@ -2,8 +2,7 @@
 // once, uncached.
 import { readFileSync } from 'node:fs';
 import { parseVariable } from '../../client/action/declared-variables.ts';
-import { REQUEST_DEFAULTS } from '../../client/action/request.ts';
-import { flagsOf, hermeticIn, keepUnprovenIn } from '../../client/commands/action-flags.ts';
+import { flagsOf, optionsIn } from '../../client/commands/action-flags.ts';
 import { STORE_FLAGS } from '../../client/commands/store-flags.ts';
 import { currentFolder } from '../../client/files/current-folder.ts';
 import { storeFolder } from '../../client/local-store/store-folder.ts';
@@ -110,8 +109,7 @@ function optionsOf(
     outputFlags: parsed.all('output-flag'),
     variables: parsed.all('env').map(parseVariable),
     tools: parsed.all('tool'),
-    hermetic: hermeticIn(parsed),
-    keepUnproven: keepUnprovenIn(parsed) ?? REQUEST_DEFAULTS.keepUnproven,
+    options: optionsIn(parsed),
     caller: process.env,
     now: Date.now,
   };

@@ -2,14 +2,9 @@
 // output for the response. A request that cannot be cached still runs.
 
 import { checkText, type Variables } from '../../client/action/environment.ts';
+import type { ActionOptions } from '../../client/action/fields.ts';
 import { programFoldersOf } from '../../client/action/program-folders.ts';
-import {
-  type DeclaredVariable,
-  type Hermetic,
-  type KeepUnproven,
-  REQUEST_DEFAULTS,
-  type RunRequest,
-} from '../../client/action/request.ts';
+import { type DeclaredVariable, REQUEST_DEFAULTS, type RunRequest } from '../../client/action/request.ts';
 import type { InputSource } from '../../client/inputs/inputs.ts';
 import type { Cache } from '../../client/run/caches.ts';
 import { execute } from '../../client/run/execute.ts';
@@ -29,8 +24,7 @@ export interface WorkerOptions {
   readonly outputFlags: readonly string[];
   readonly variables: readonly DeclaredVariable[];
   readonly tools: readonly string[];
-  readonly hermetic: Hermetic;
-  readonly keepUnproven: KeepUnproven;
+  readonly options: Partial<ActionOptions>;
   readonly cache: Cache;
   readonly caller: Variables;
   readonly report: Report;
@@ -77,9 +71,11 @@ export async function work(
 }
 
 function requestOf(sent: readonly string[], worker: WorkerOptions): RunRequest {
-  const { workspace, command, variables, tools, hermetic, keepUnproven } = worker;
+  const { workspace, command, variables, tools, options } = worker;
   const { args, outputs } = namedOutputs(sent, worker.outputFlags);
   return {
+    ...REQUEST_DEFAULTS,
+    ...options,
     workspace,
     workingDirectory: ROOT,
     command: [...command, ...args],
@@ -88,10 +84,6 @@ function requestOf(sent: readonly string[], worker: WorkerOptions): RunRequest {
     outputs,
     variables,
     tools,
-    cacheFailures: false,
-    ...REQUEST_DEFAULTS,
-    hermetic,
-    keepUnproven,
     programFolders: programFoldersOf(workspace, ROOT, outputs),
     layout: 'bazel',
   };

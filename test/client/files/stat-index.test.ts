@@ -117,11 +117,9 @@ function request(): RunRequest {
       { pattern: 'src/**', optional: false },
       { pattern: 'maybe/**', optional: true },
     ],
-    includeIgnored: false,
     outputs: [],
     variables: [],
     tools: [],
-    cacheFailures: false,
     ...REQUEST_DEFAULTS,
   };
 }

@@ -29,6 +29,7 @@ interface Declared {
 function request(patterns: readonly string[], declared: Declared = {}): RunRequest {
   const { optional = [], outputs = [], includeIgnored = false } = declared;
   return {
+    ...REQUEST_DEFAULTS,
     workspace: shop.workspace,
     workingDirectory: ROOT,
     command: ['true'],
@@ -40,8 +41,6 @@ function request(patterns: readonly string[], declared: Declared = {}): RunReque
     outputs: outputs.map(relPathFromUser),
     variables: [],
     tools: [],
-    cacheFailures: false,
-    ...REQUEST_DEFAULTS,
   };
 }
 

@@ -35,11 +35,9 @@ const request = (...outputs: string[]): RunRequest => ({
   workingDirectory: ROOT,
   command: ['true'],
   inputs: [],
-  includeIgnored: false,
   outputs: outputs.map(parseRelPath),
   variables: [],
   tools: [],
-  cacheFailures: false,
 });
 
 const locks = () => {

@@ -154,11 +154,9 @@ const request = (): RunRequest => ({
   workingDirectory: ROOT,
   command: ['true'],
   inputs: [],
-  includeIgnored: false,
   outputs: [parseRelPath('out')],
   variables: [],
   tools: [],
-  cacheFailures: false,
 });
 
 test('a run waits for another run whose lock was removed (O1, R2)', async () => {

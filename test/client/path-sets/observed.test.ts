@@ -46,11 +46,9 @@ class Asker {
       workingDirectory: ROOT,
       command,
       inputs: [],
-      includeIgnored: false,
       outputs: outputs.map(parseRelPath),
       variables: [],
       tools: [],
-      cacheFailures: false,
       ...REQUEST_DEFAULTS,
       observed: true,
     };

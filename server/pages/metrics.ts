@@ -9,6 +9,7 @@ import type { Namespace, NamespaceRange } from '../../core/namespace.ts';
 import { VERSION } from '../../core/version.ts';
 import type { AccountUse } from '../../store/accounts.ts';
 import type { StoreEvent } from '../../store/events.ts';
+import { PROTOCOLS } from '../request/tools.ts';
 import { type Cell, CounterCells } from './counter-cells.ts';
 import { Durations } from './durations.ts';
 import { processMetrics } from './process-metrics.ts';
@@ -16,23 +17,6 @@ import { ResultLookups } from './result-lookups.ts';
 
 const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'other'] as const;
 const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
-
-/** The protocols with opaque keys. Each has its own base path, key space and count. */
-export const PROTOCOLS = [
-  'ccache',
-  'gradle',
-  'turbo',
-  'nx',
-  'rush',
-  'actions',
-  'azure',
-  's3',
-  'webdav',
-  'labels',
-  'path-sets',
-] as const;
-
-export type Protocol = (typeof PROTOCOLS)[number];
 
 /** The two URL kinds of Bazel's HTTP protocol. */
 export type Kind = 'cas' | 'ac';

@@ -5,8 +5,8 @@ import { VERSION } from '../../core/version.ts';
 import { seesWholeServer } from '../access/identity.ts';
 import { all } from '../access/rights.ts';
 import { authorized, onlyMethods } from '../http/app.ts';
+import { PROTOCOLS } from '../request/tools.ts';
 import { sendFrontPage } from './front-page.ts';
-import { PROTOCOLS } from './metrics.ts';
 
 export async function frontPageRoute(app: FastifyInstance): Promise<void> {
   const config = { route: 'page', isPublic: true } as const;

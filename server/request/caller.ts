@@ -3,6 +3,7 @@
 // of tools has a bound.
 import type { IncomingHttpHeaders } from 'node:http';
 import { ACCOUNTING, SERVER } from '../limits.ts';
+import { KNOWN_NAMES } from './tools.ts';
 
 export interface Caller {
   readonly tool: string;
@@ -14,30 +15,6 @@ export interface Caller {
 }
 
 const METADATA_HEADER = 'build.bazel.remote.execution.v2.requestmetadata-bin';
-
-const KNOWN: ReadonlySet<string> = new Set([
-  'assay',
-  'bazel',
-  'buck2',
-  'buildbox',
-  'buildkit',
-  'buildstream',
-  'ccache',
-  'gocacheprog',
-  'goma',
-  'gradle',
-  'lage',
-  'moon',
-  'nx',
-  'pants',
-  'please',
-  'recc',
-  'reclient',
-  'rush',
-  'sccache',
-  'siso',
-  'turbo',
-]);
 
 const NAME = /^[a-z][a-z0-9]{0,30}/;
 
@@ -98,7 +75,7 @@ function newCaller(name: string, protocol: string, version: string | undefined, 
 
 function toolOf(text: string): string | undefined {
   const [name = ''] = NAME.exec(text.slice(0, ACCOUNTING.maxCallerText).toLowerCase()) ?? [];
-  return KNOWN.has(name) ? name : undefined;
+  return KNOWN_NAMES.has(name) ? name : undefined;
 }
 
 const TOOL_DETAILS = 0x0a;

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { type Dispatcher, request } from 'undici';
 import { decodePathSet, encodePathSet } from '../../core/path-set.ts';
 import { ListPathSetsResponse } from '../../core/proto/generated/assay.ts';
+import { PLAIN } from '../server/protocols/plain.ts';
 
 export interface ProtocolClient {
   readonly name: string;
@@ -144,10 +145,7 @@ export function protocolClients(url: string, dispatcher: Dispatcher): ProtocolCl
   return [
     pathSets,
     plain('turbo', (key) => `/v8/artifacts/${key}?slug=team`),
-    plain('nx', (key) => `/nx/team/v1/cache/${key}`),
-    plain('gradle', (key) => `/gradle/team/${key.slice(0, 32)}`),
-    plain('ccache', (key) => `/ccache/team/${key.slice(0, 2)}/${key.slice(2, 34)}`),
-    plain('rush', (key) => `/rush/team/package-${key}`),
+    ...PLAIN.map(({ name, pathsOf }) => plain(name, (key) => pathsOf(key)[0])),
     plain('webdav', (key) => `/webdav/team/${key}`),
     plain('s3', (key) => `/s3/bucket/${key}`),
     blocks,

@@ -1,4 +1,9 @@
 // The order of the rooms and of the folders in each of them. imports.test.ts holds it, and docs/images/trunk.svg shows it.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './sources.ts';
+
+const IN_A_LINE = 8;
 
 /** The rooms that each room may import from, beside itself. wings.test.ts has the rules of wings/. */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -52,8 +57,7 @@ export const ORDER: Readonly<Record<string, readonly string[]>> = {
     'connection  pages',
     'config  grpc',
     'protocols/shared  protocols/moon',
-    'protocols/auth  protocols/azure  protocols/ccache  protocols/gradle  protocols/labels  protocols/nx  protocols/path-sets  protocols/reapi',
-    'protocols/resumable  protocols/rush  protocols/s3  protocols/turbo  protocols/webdav',
+    ...otherProtocols(['shared', 'moon', 'actions', 'asset', 'bazel-http']),
     'protocols/actions  protocols/asset  protocols/bazel-http',
     'adapters.ts',
     'routes.ts',
@@ -82,3 +86,12 @@ export const ORDER: Readonly<Record<string, readonly string[]>> = {
   ],
   bin: ['wings.ts', 'step-hook.ts', 'assay.ts  library.ts'],
 };
+
+/** The protocols that stand on no other one, as many on a line as the picture has room for. */
+function otherProtocols(placed: readonly string[]): string[] {
+  const names = readdirSync(join(ROOT, 'server/protocols'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !placed.includes(entry.name))
+    .map(({ name }) => `protocols/${name}`)
+    .sort();
+  return [names.slice(0, IN_A_LINE), names.slice(IN_A_LINE)].map((line) => line.join('  '));
+}

@@ -3,7 +3,7 @@
 import { AssayError } from '../../../core/errors.ts';
 import type { ErrorFormat } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import type { Protocol } from '../../pages/metrics.ts';
+import type { Protocol } from '../../request/tools.ts';
 import type { JsonApi } from './json-api.ts';
 
 export interface Adapter {

@@ -6,7 +6,7 @@ import { all } from '../../access/rights.ts';
 import type { Headers } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { SERVER } from '../../limits.ts';
-import type { Protocol } from '../../pages/metrics.ts';
+import type { Protocol } from '../../request/tools.ts';
 import { type Artifact, type Attributes, encodeArtifact, findArtifact } from './artifact.ts';
 import { answerBlob } from './blob-answer.ts';
 import { checkCreated, checkPreconditions, isCreateOnly } from './conditions.ts';

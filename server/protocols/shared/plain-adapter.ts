@@ -6,7 +6,7 @@ import type { ResultAddress, ResultOutcome } from '../../../store/store.ts';
 import { CONTENT_ERRORS, type ErrorFormat } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { dropBody } from '../../http/upload.ts';
-import type { Protocol } from '../../pages/metrics.ts';
+import type { Protocol } from '../../request/tools.ts';
 import { type Adapter, badKey, methodNotAllowed, type RequestTarget } from './adapter.ts';
 import { artifactAddress } from './artifact.ts';
 import { GET_ARTIFACT, PUT_ARTIFACT, receiveArtifact, sendArtifact } from './artifact-exchange.ts';

@@ -9,6 +9,7 @@ import {
 } from '../../../core/proto/generated/actions_cache.ts';
 import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
 import type { Random } from '../../rig/random.ts';
+import { PLAIN } from '../../server/protocols/plain.ts';
 import { resultNaming } from '../../store/content.ts';
 import { type FuzzRequest, type FuzzTarget, request } from './request.ts';
 
@@ -54,12 +55,7 @@ export function httpTargets(random: Random): FuzzTarget[] {
         request('GET', path, '', { accept: 'application/json' }),
       ]);
     }),
-    target('ccache', () =>
-      either(`/ccache/team/${random.pick([`7${digits(1)}/${digits(30)}`, digits(32), `ac/${digits(64)}`])}`),
-    ),
-    target('gradle', () => either(`/gradle/team/${digits(32)}`)),
-    target('rush', () => either(`/rush/team/pkg-build-${digits(40)}`)),
-    target('nx', () => either(`${random.pick(['', '/nx/team'])}/v1/cache/${digits(20)}`)),
+    ...PLAIN.map(({ name, pathsOf }) => target(name, () => either(random.pick(pathsOf(digits(64)))))),
     target('s3', () =>
       either(`/s3/bucket/a/b/c/${digits(64)}`, { 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' }),
     ),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { VERSION } from '../../../core/version.ts';
-import { SETTINGS } from '../../../server/pages/front-page.ts';
+import { TOOLS } from '../../../server/request/tools.ts';
 import { addressOf, contentOf, putOne, resultNaming } from '../../store/content.ts';
 import { identity, MAIN, sourceOf } from '../access/identities.ts';
 import { ask, pathOf, RawConnection, testServer } from '../rig.ts';
@@ -26,7 +26,11 @@ describe('the front page', () => {
 
   test('names only settings that docs/PROTOCOLS.md explains', () => {
     const page = readFileSync(join(import.meta.dirname, '../../../docs/PROTOCOLS.md'), 'utf8');
-    expect(Object.values(SETTINGS).filter((setting) => !page.includes(setting))).toEqual([]);
+    expect(
+      TOOLS.flatMap(({ settings = {} }) => Object.values(settings)).filter(
+        (setting) => !page.includes(setting),
+      ),
+    ).toEqual([]);
   });
 });
 

@@ -3,57 +3,11 @@ import { expect, test } from 'vitest';
 import { contentOf } from '../../store/content.ts';
 import { ask, largeBlob, RawConnection, storeWith, testServer } from '../rig.ts';
 import { describeOpaque } from './contract.ts';
+import { PLAIN } from './plain.ts';
 
 const HEX = '0123456789abcdef';
-const MUTABLE = { status: 200, stays: 'second' } as const;
 
-describeOpaque({
-  name: 'gradle',
-  path: `/gradle/team/${HEX}${HEX}`,
-  elsewhere: `/gradle/${HEX}${HEX}`,
-  other: `/gradle/team/${HEX}${HEX.replace('0', '1')}`,
-  astray: ['/gradle/', `/gradle/${HEX}`, `/gradle/team//${HEX}${HEX}`, '/gradle/team/%2e'],
-  stored: 200,
-  second: { status: 200, stays: 'first' },
-  denied: 202,
-});
-
-describeOpaque({
-  name: 'ccache',
-  path: '/ccache/team/75/9bfs0123456789abcdefghijklmnopqr',
-  elsewhere: '/ccache/75/9bfs0123456789abcdefghijklmnopqr',
-  other: '/ccache/team/76/9bfs0123456789abcdefghijklmnopqr',
-  astray: [
-    '/ccache/',
-    '/ccache/75/',
-    '/ccache/ac/75',
-    '/ccache/75/UPPER89abcdefghijklmnopqr',
-    `/ccache/a b/75/${HEX}`,
-  ],
-  stored: 200,
-  second: MUTABLE,
-});
-
-describeOpaque({
-  name: 'rush',
-  path: `/rush/team/my-package-_phase_build-${HEX}`,
-  elsewhere: `/rush/my-package-_phase_build-${HEX}`,
-  other: `/rush/team/my-package-_phase_test-${HEX}`,
-  astray: ['/rush/', '/rush/a%20b', '/rush/a//b'],
-  stored: 200,
-  second: { status: 200, stays: 'first' },
-  denied: 202,
-});
-
-describeOpaque({
-  name: 'nx',
-  path: '/v1/cache/12345678901234567890',
-  elsewhere: '/nx/team/v1/cache/12345678901234567890',
-  other: '/v1/cache/1',
-  astray: ['/nx/12345678901234567890', '/v1/cache/', '/v1/cache/a/b', '/nx/a//v1/cache/1', '/v1/cache/a%2fb'],
-  stored: 200,
-  second: { status: 409, stays: 'first' },
-});
+for (const plain of PLAIN) describeOpaque(plain);
 
 const KEY = '759bfs0123456789abcdefghijklmnopqr';
 

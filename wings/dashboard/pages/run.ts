@@ -2,6 +2,7 @@
 import { type Html, html, multiline, NOTHING } from '../../../core/html/html.ts';
 import { bytes, count, counted } from '../../../core/text/amounts.ts';
 import { plainLog } from '../../../core/text/plain-log.ts';
+import { mayHaveActions } from '../../../server/request/tools.ts';
 import type { FailedStep, Run, TailEvent } from '../api/types.ts';
 import { isOfPullRequests, pullRequestOf } from '../pull-requests.ts';
 import { ago, duration, short } from './format.ts';
@@ -110,27 +111,9 @@ function criticalPath({ criticalPath: names, stepList, elapsedMs }: Run): Html {
   );
 }
 
-/** Tools that have keys of their own, of which no action is known. */
-const WITHOUT_ACTIONS: ReadonlySet<string> = new Set([
-  'actions',
-  'asset',
-  'azure',
-  'buildkit',
-  'ccache',
-  'gocacheprog',
-  'gradle',
-  'lage',
-  'nx',
-  'rush',
-  's3',
-  'sccache',
-  'turbo',
-  'webdav',
-]);
-
 function keyOf({ key, tool, namespace }: TailEvent): Html {
   if (!/^[0-9a-f]{64}$/.test(key)) return short(key, 40);
-  if (WITHOUT_ACTIONS.has(tool)) return short(key);
+  if (!mayHaveActions(tool)) return short(key);
   const query = namespace === '' ? '' : `?namespace=${encodeURIComponent(namespace)}`;
   return link(`/action/${key}${query}`, short(key));
 }

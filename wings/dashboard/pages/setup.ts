@@ -1,8 +1,8 @@
 // Set up: for each tool what to write, with this server's address, and a light that says whether it works.
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import { counted } from '../../../core/text/amounts.ts';
+import { TOOLS } from '../../../server/request/tools.ts';
 import type { Setup, ToolSetup } from '../api/types.ts';
-import { TOOLS } from '../setup/tools.ts';
 import { ago } from './format.ts';
 import { copyable } from './parts.ts';
 
@@ -35,7 +35,7 @@ function summary(connected: readonly ToolSetup[], all: readonly ToolSetup[]): st
 
 function card(tool: ToolSetup, index: number, team: string, now: number): Html {
   const { name, snippet } = tool;
-  const where = TOOLS.find((one) => one.name === name)?.where;
+  const where = TOOLS.find((one) => one.name === name)?.setup?.where;
   const id = `tool-${index}`;
   return html`<article class="card" aria-labelledby="${id}">
 <div class="card-head"><h2 id="${id}">${name}</h2>${light(tool, now)}</div>

@@ -1,5 +1,7 @@
 // Answers of the API as a busy week gives them, with names that try to become markup, script or another
 // reading direction. `NASTY` is in every text that a client chooses.
+
+import { TOOLS } from '../../../../server/request/tools.ts';
 import type {
   Action,
   ActionDifference,
@@ -18,7 +20,6 @@ import type {
   Totals,
   Trends,
 } from '../../api/types.ts';
-import { TOOLS } from '../../setup/tools.ts';
 
 export const AT = Date.parse('2026-11-17T15:00:00Z');
 
@@ -620,9 +621,9 @@ export const EMPTY_STORAGE: Storage = {
 export const SETUP: Setup = {
   address: 'http://cache.example:8980',
   needsToken: true,
-  tools: TOOLS.map(({ name, snippet }, index) => ({
-    name,
-    snippet: snippet({ host: 'cache.example:8980', isTls: false, needsToken: true }),
+  tools: TOOLS.flatMap(({ name, setup }) => (setup ? [{ name, ...setup }] : [])).map((tool, index) => ({
+    name: tool.name,
+    snippet: tool.snippet({ host: 'cache.example:8980', isTls: false, needsToken: true }),
     lookupsToday: index === 7 ? 1204 : 0,
     ...(index === 7 && { lastRequestAt: ago(3) }),
   })),

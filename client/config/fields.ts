@@ -13,7 +13,7 @@ export interface Field {
   readonly values?: readonly unknown[];
 }
 
-export type FieldTable = Readonly<Record<string, Field>>;
+type FieldTable = Readonly<Record<string, Field>>;
 
 const { inputs, outputs, cwd, state, checkpoint } = ACTION_FIELDS;
 

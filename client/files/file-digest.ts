@@ -8,7 +8,7 @@ import { INDEX } from '../limits.ts';
 import type { StatIndex } from './stat-index.ts';
 
 /** `isWhole`: these bytes are the whole file. */
-export type OnRead = (bytes: Buffer, isWhole: boolean) => void;
+type OnRead = (bytes: Buffer, isWhole: boolean) => void;
 
 export interface FileDigests {
   /**

@@ -26,7 +26,7 @@ import { openView } from './view/view.ts';
 /** The flags whose output has the receipts of hits. */
 const RECEIPT_FLAGS = ['json', 'verbose', 'summary'];
 
-export interface Session {
+interface Session {
   readonly context: StepContext;
   /** `interrupted`: the exit code of an interrupt; undefined before one. */
   run(graph: Graph, interrupted: () => number | undefined): Promise<GraphSummary>;

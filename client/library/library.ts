@@ -44,7 +44,7 @@ export interface LibraryOptions {
 }
 
 /** Runs an action, or restores its stored result. Rejects with an AssayError if the action is refused. */
-export type Run = (action: ActionDeclaration, options?: LibraryOptions) => Promise<RunSummary>;
+type Run = (action: ActionDeclaration, options?: LibraryOptions) => Promise<RunSummary>;
 
 /** `stepHook`: what the wings of the build do around commands. */
 export function runWith(stepHook: OpenStepHook): Run {

@@ -3,7 +3,7 @@
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-export interface Field {
+interface Field {
   /** A phrase without a full stop at the end. */
   readonly text: string;
   readonly schema: Schema;

@@ -14,7 +14,7 @@ export interface Method {
 
 export type Methods = ReadonlyMap<string, Method>;
 
-export type Handler = Method['answer'];
+type Handler = Method['answer'];
 
 interface MessageType<T> {
   decode(bytes: Uint8Array): T;

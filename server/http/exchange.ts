@@ -25,7 +25,7 @@ const WATCHING: ReadonlySet<Route> = new Set(['page', 'status', 'metrics', 'heal
 const SENT_AS_STRING_BYTES = 8 * 1024;
 
 /** An error that it throws becomes the error response. */
-export type Handler = (exchange: Exchange) => Promise<void>;
+type Handler = (exchange: Exchange) => Promise<void>;
 
 export class Exchange extends RequestScope {
   readonly request: IncomingMessage;

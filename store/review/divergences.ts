@@ -27,7 +27,7 @@ export interface ListedWriter {
   readonly at: string;
 }
 
-export interface ListOptions {
+interface ListOptions {
   readonly isShown: (namespace: Namespace) => boolean;
   /** With the addresses of clients. */
   readonly withAddresses: boolean;

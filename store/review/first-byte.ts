@@ -7,7 +7,7 @@ import type { Blob, Blobs } from '../store.ts';
 export type Side = 'first' | 'second' | 'both';
 
 /** A blob, or bytes that the result has itself. */
-export type Content = Digest | Uint8Array;
+type Content = Digest | Uint8Array;
 
 export type ByteDifference =
   /** `bytes`: the first EXCERPT_BYTES of each from the offset on, as hex. Empty for a content that ends there. */

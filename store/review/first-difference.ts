@@ -36,7 +36,7 @@ export type OutputDifference = { readonly path: string } & (
 
 export type LogDifference = { readonly stream: 'stdout' | 'stderr' } & ByteDifference;
 
-export type Kind = 'file' | 'folder' | 'link';
+type Kind = 'file' | 'folder' | 'link';
 
 /** Empty if the results differ in nothing that a client sees. */
 export async function firstDifference(

@@ -2,7 +2,7 @@
 // The environment does not matter: Bun's os.userInfo() takes the name from $USER.
 import { readFileSync } from 'node:fs';
 
-export interface User {
+interface User {
   readonly name: string;
   readonly home: string;
 }

@@ -3,7 +3,7 @@ import { bytes, counted } from '../../core/text/amounts.ts';
 import type { CopyProgress } from '../../store/migration/copy.ts';
 import type { Manifest } from './manifest.ts';
 
-export interface Figures {
+interface Figures {
   readonly blobs: number;
   readonly bytes: number;
   readonly results: number;

@@ -19,7 +19,7 @@ import { type AbsPath, absPath, relativeIn } from '../../system/paths/absolute-p
 import type { RepeatableAction } from './experiment/trial.ts';
 import { REPRODUCE } from './limits.ts';
 
-export interface Before {
+interface Before {
   /** The accesses of a trace. */
   readonly seen?: TraceReport | undefined;
   /** The folder that holds the state of an earlier run. */

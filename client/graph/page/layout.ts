@@ -26,7 +26,7 @@ export interface DrawnEdge {
   readonly isShortcut: boolean;
 }
 
-export interface Layout {
+interface Layout {
   readonly width: number;
   readonly height: number;
   /** The upper left corner of each step's box, by the step's index. */

@@ -16,7 +16,7 @@ import { PROTOCOL } from '../../limits.ts';
 
 export type AssetKind = 'blob' | 'directory';
 
-export interface Asset {
+interface Asset {
   readonly kind: AssetKind;
   readonly digest: Digest;
   readonly referencesBlobs: readonly Digest[];

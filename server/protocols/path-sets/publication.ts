@@ -15,7 +15,7 @@ import { addPathSet, hasPathSets, type ListName } from './lists.ts';
 
 export const PUBLISH = all('blobs:write', 'results:write');
 
-export interface Publication {
+interface Publication {
   /** The key of the result. */
   readonly result: Hash;
   /** The path set that leads to it. */

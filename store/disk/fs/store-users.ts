@@ -8,7 +8,7 @@ import { join } from 'node:path';
 
 const LOCK_FILE = 'lock.mdb';
 
-export interface User {
+interface User {
   readonly pid: number;
   /** The command line. */
   readonly command: string;

@@ -16,7 +16,7 @@ import { type CacheEvent, eventOf, shownNamespace } from './tail.ts';
 /** Where and for whom a lookup happens. */
 type Place = Pick<CacheEvent, 'namespace' | 'identity' | 'at'>;
 
-export interface Group {
+interface Group {
   readonly id: string;
   readonly caller: Caller;
   readonly namespace: Namespace;

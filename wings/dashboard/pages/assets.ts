@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 /** "~" is in no namespace. */
 export const ASSETS_PATH = '/~assets/';
 
-export interface Asset {
+interface Asset {
   readonly type: string;
   readonly body: Buffer;
 }

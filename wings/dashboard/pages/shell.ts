@@ -24,7 +24,7 @@ export interface Viewer {
 }
 
 /** Whose runs a token sees. */
-export interface Scope {
+interface Scope {
   readonly namespaces: readonly string[];
   /** Its namespace, if it does not see the runs of those below. */
   readonly notBelow?: string;

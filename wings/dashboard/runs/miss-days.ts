@@ -13,7 +13,7 @@ import { Names, PeriodSums, type Placed, type Sums } from '../period-sums.ts';
 export const MISS_DAY_KIND = 'miss-day';
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
-export interface Miss {
+interface Miss {
   readonly step: string;
   readonly repository?: string | undefined;
   readonly cause: MissCause;

@@ -12,7 +12,7 @@ export interface Page {
   readonly source?: string;
 }
 
-export interface Group {
+interface Group {
   readonly text: string;
   readonly pages: readonly Page[];
   /** In the sidebar. */

@@ -26,7 +26,7 @@ export interface Condition {
   readonly values: readonly string[];
 }
 
-export interface Place {
+interface Place {
   readonly namespace: Template;
   readonly reads: readonly Template[];
 }

@@ -9,7 +9,7 @@ import type { ServerToken } from './exchange.ts';
 
 export type Variables = Readonly<Record<string, string>>;
 
-export interface Wanted {
+interface Wanted {
   /** S3's variables too. */
   readonly s3: boolean;
   /** More variables with the token. */

@@ -21,7 +21,7 @@ export function helperPath(): string {
   return [beside, ...built].find((path) => existsSync(path)) ?? beside;
 }
 
-export interface Capabilities {
+interface Capabilities {
   /** Why runs have no namespaces of their own, if they have none. */
   readonly noNamespaces?: string;
 }

@@ -14,7 +14,7 @@ import { retryAfterChmod } from '../../../system/files/remove-tree.ts';
 import { REPRODUCE } from '../limits.ts';
 
 /** Kind, content digest and executable bit as one string. Equal strings mean equal results. */
-export type Identity = string;
+type Identity = string;
 
 export type Manifest = ReadonlyMap<RelPath, Identity>;
 

@@ -234,7 +234,7 @@ const FIND_RESULTS = find(
 );
 
 /** A part of what the fleet holds, by the numbers of holders (../accounts/accounts.ts). */
-export interface Scope {
+interface Scope {
   /** Only what one of these holds. What others hold too is given up by these. Undefined: everything. */
   readonly only?: readonly number[];
   /** Nothing that one of these holds. */

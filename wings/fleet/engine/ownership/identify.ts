@@ -25,7 +25,7 @@ const KNOWN: Statement = {
   text: 'SELECT name FROM assay.object WHERE name = ANY ($1::uuid[]) LIMIT 1',
 };
 
-export interface Identity extends FleetState {
+interface Identity extends FleetState {
   readonly object: FleetObject | 'absent' | 'damaged';
 }
 

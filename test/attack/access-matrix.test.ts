@@ -1,13 +1,12 @@
 // The access matrix: each kind of identity sends every example of every address with every method. The addresses
 // come from the server's own tables (access/surface.ts), and one rule for each identity says what must hold.
 import { expect, test } from 'vitest';
-import { ERRORS } from '../../core/errors.ts';
 import { RUNS_FORM, RUNS_HEADER } from '../../core/metadata/run-report.ts';
 import { showsMark } from './access/content.ts';
 import { GRPC_EXAMPLES } from './access/grpc-examples.ts';
 import { HTTP_EXAMPLES } from './access/http-examples.ts';
 import { GRPC, httpAddresses } from './access/surface.ts';
-import { ANONYMOUS, isWithin, type Reply, VIEWER_NAMES, World } from './access/world.ts';
+import { ANONYMOUS, isWithin, type Reply, UNSIGNED, VIEWER_NAMES, World } from './access/world.ts';
 
 const MAIN_NAMESPACE = 'acme/app/main';
 const PULL_NAMESPACE = 'acme/app/pr/1';
@@ -67,34 +66,6 @@ test.each([ANONYMOUS, 'revoked', 'expired', 'a-stranger'])(
   },
   120_000,
 );
-
-test('the cookie of a login is good for GET and HEAD of pages and of /api alone, and shows what its token does', async () => {
-  const world = await worldOfMain();
-  const cookie = await world.logIn('main');
-  const before = await world.dump();
-  world.changes.length = 0;
-  for (const request of world.requests()) {
-    const { address, method, example } = request;
-    // A logout ends its login at every server.
-    const own = address.name === 'fastify /logout' ? await world.logIn('main') : cookie;
-    const headers = { ...example.headers, cookie: own };
-    const reply = await world.send(ANONYMOUS, { ...request, example: { ...example, headers } });
-    const isRead =
-      /^fastify \/(api|runs|misses|hermeticity|storage|setup|action)\b/.test(address.name) &&
-      /^(GET|HEAD)$/.test(method);
-    if (address.publicMethods.includes(method)) continue;
-    if (isRead) {
-      const byToken = await world.send('main', request);
-      expect({ to: byToken.to, status: reply.status }).toEqual({ to: byToken.to, status: byToken.status });
-    } else if (example.credential === 'signed-url') expect(UNSIGNED, reply.to).toContain(reply.status);
-    else expect(reply, reply.to).toMatchObject({ status: '401' });
-  }
-  expect(world.changes).toEqual([]);
-  expect(await world.dump()).toEqual(before);
-}, 120_000);
-
-/** For a URL with a wrong signature, and for one whose token has ended. */
-const UNSIGNED = [ERRORS.ASSAY_BAD_TICKET, ERRORS.ASSAY_UNAUTHORIZED].map(({ status }) => String(status));
 
 test('a reader reads what main reads, and changes nothing', async () => {
   const world = await worldOfMain();

@@ -1,6 +1,7 @@
 // A server on a disk store with all identities of the attack, and in it what main has stored.
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { ERRORS } from '../../../core/errors.ts';
 import type { Identity, IdentitySource } from '../../../server/access/identity.ts';
 import { isWrite, RIGHTS } from '../../../server/access/rights.ts';
 import type { OnStoreEvent } from '../../../store/events.ts';
@@ -59,6 +60,11 @@ const VIEWERS = ['read', 'stats', 'overview', 'admin'].map((rights) =>
 export const VIEWER_NAMES: readonly string[] = [...VIEWERS, ...ADMINS.slice(1)].map(({ name }) => name);
 /** With this name, a request has no credential. */
 export const ANONYMOUS = 'anonymous';
+
+/** The answers to a URL with a wrong signature, and to one whose token has ended. */
+export const UNSIGNED = [ERRORS.ASSAY_BAD_TICKET, ERRORS.ASSAY_UNAUTHORIZED].map(({ status }) =>
+  String(status),
+);
 
 /** The names are the tokens. `revoked` holds those that are valid no longer. */
 function revocable(revoked: ReadonlySet<string>): IdentitySource {
@@ -208,14 +214,6 @@ export class World {
     const all = { host: HOST, ...example.headers, ...headers, 'content-length': String(announced) };
     const lines = Object.entries(all).map(([header, value]) => `${header}: ${value}`);
     return [`${method} ${path} HTTP/1.1`, ...lines, '', ''].join('\r\n');
-  }
-
-  /** The cookie of a browser in which this identity has logged in. */
-  async logIn(name: string): Promise<string> {
-    const [example] = HTTP_EXAMPLES['fastify /login'] ?? [];
-    if (!example) throw new Error('the login has no example');
-    const { bytes } = await this.#sendAs(name, 'POST', example);
-    return /assay-session=[\w-]+/.exec(bytes.toString('latin1'))?.[0] ?? '';
   }
 
   /** The calls of one method, or of all of them. */

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { isSomeWingMissing } from './missing-wings.ts';
 import { isTestOfWing, ROOT, sourcesOf } from './sources.ts';
 
 const ROOMS = ['core', 'system', 'store', 'hermeticity', 'client', 'server', 'bin', 'wings'];
@@ -25,7 +26,8 @@ test(`at most ${DOUBLE} exported names exist twice`, () => {
   const listed = double.map(([name, found]) => `${name}: ${found.map(({ file }) => file).join(', ')}`);
   expect(places.size).toBeGreaterThan(1000);
   expect(double.length, `give the new one another name\n${listed.join('\n')}`).toBeLessThanOrEqual(DOUBLE);
-  expect(double.length, 'lower the number in this test').toBeGreaterThan(DOUBLE - 3);
+  if (!isSomeWingMissing())
+    expect(double.length, 'lower the number in this test').toBeGreaterThan(DOUBLE - 3);
 });
 
 test('exported names are found in each form', () => {

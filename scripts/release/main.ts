@@ -3,8 +3,8 @@
 // SHA256SUMS lists the files, sbom.json what is in them, and SHA256SUMS.sig is the signature. The private key comes
 // from the file that ASSAY_RELEASE_KEY names. Without that variable the release is unsigned.
 //
-// Two runs of one commit in one folder give the same bytes. That was compared for the files for x64, from two clean
-// clones; not yet for those for arm64. The executable holds the path of that folder.
+// Two runs of one commit in one folder give the same bytes. That was compared for every file, from two clean clones.
+// The executable holds the path of that folder.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

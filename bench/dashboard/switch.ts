@@ -2,7 +2,7 @@
 // nothing else uses. The server itself has no such switch.
 import { registerHooks } from 'node:module';
 
-/** What was counted before goes on: it is counted within a tenth of a second, and written by the next flush. */
+/** The server still adds what came before a signal, within a tenth of a second, and writes it at its next flush. */
 export const OFF = 'SIGUSR2';
 export const ON = 'SIGWINCH';
 

@@ -140,7 +140,7 @@ function outcomeOf({ exitCode, outcome, checked }: RunSummary): Pick<StepEnd, 'o
   return { outcome: 'failed', ...(outcome !== 'miss' && !checked && { replayed: true }) };
 }
 
-/** What was asked for explains it better than what the lookup found. */
+/** A person who gave --force, or whose step is not cached, reads that as the reason, not what the lookup found. */
 function whyItRan(
   { outcome }: RunSummary,
   { cache }: Step,

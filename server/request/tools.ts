@@ -1,4 +1,4 @@
-// The one table of protocols and tools: what a tool is called, what it sends, and how it is set up.
+// Each protocol and each tool has one row here: its name, what it sends, and how a person sets it up.
 // Metrics, the text at /, the page Set up, GET /api/v1/setup and the accounting of requests read it; docs/PROTOCOLS.md
 // explains the settings. server/adapters.ts has the code of the protocols.
 

@@ -5,19 +5,19 @@ import type { AccountUse } from '../store/accounts.ts';
 import type { WriteLog } from '../store/log/write-log.ts';
 import type { ResultAddress, Store } from '../store/store.ts';
 import type { AccessControl } from './access/access-control.ts';
-import type { BrowserSessions } from './access/browser-session.ts';
+import type { SignatureCheck } from './access/aws-signature.ts';
 import type { TokenExchange } from './access/identities.ts';
 import type { ScopedStore } from './access/scoped-store.ts';
+import type { BrowserSessions } from './access/web/browser-session.ts';
+import type { HostCheck } from './access/web/host-check.ts';
+import type { OriginCheck } from './access/web/same-origin.ts';
+import type { Clock } from './capacity/awake-clock.ts';
 import type { Capacity } from './capacity/capacity.ts';
-import type { Clock } from './connection/awake-clock.ts';
-import type { MinRate } from './connection/min-rate.ts';
-import type { HostCheck } from './http/host-check.ts';
-import type { OriginCheck } from './http/same-origin.ts';
+import type { MinRate } from './capacity/min-rate.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { ServerLimits } from './limits.ts';
-import type { Lookup, Metrics } from './pages/metrics.ts';
-import type { SignatureCheck } from './protocols/s3/signature.ts';
 import type { Accounting } from './request/accounting.ts';
+import type { Lookup, Metrics } from './request/metrics.ts';
 
 export interface ServerContext {
   /** The whole store. A protocol uses the store of its request, which the request's identity bounds. */

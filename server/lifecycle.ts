@@ -3,8 +3,15 @@
 // Guarantee: stop() waits for writes to the store, at most SERVER.discardMs after the last connection is
 // closed.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Port } from './connection/port.ts';
 import type { ServerLimits } from './limits.ts';
+
+/** The port of a server, as far as a stop needs it. */
+interface OpenPort {
+  /** Accepts no more connections. Resolves when the last one is closed. */
+  close(): Promise<void>;
+  closeIdle(): void;
+  closeAll(): void;
+}
 
 export class Lifecycle {
   #writes = 0;
@@ -33,7 +40,7 @@ export class Lifecycle {
   }
 
   /** `noticeMs`: how long /readyz is red before the port closes. */
-  async stop(port: Port, limits: ServerLimits, noticeMs: number): Promise<void> {
+  async stop(port: OpenPort, limits: ServerLimits, noticeMs: number): Promise<void> {
     this.#isLeaving = true;
     if (noticeMs > 0) await wait(noticeMs);
     this.#isStopping = true;
@@ -56,7 +63,7 @@ export class Lifecycle {
 /**
  * Polls for idle connections: a response that began before the stop leaves its connection open as keep-alive.
  */
-async function closeConnections(port: Port, limits: ServerLimits): Promise<void> {
+async function closeConnections(port: OpenPort, limits: ServerLimits): Promise<void> {
   const closed = port.close();
   port.closeIdle();
   const idlePoll = setInterval(() => port.closeIdle(), limits.idleReapMs);

@@ -3,7 +3,6 @@
 // verbatim.
 import pino, { type Logger } from 'pino';
 import type { OnStoreEvent, StoreEvent } from '../store/events.ts';
-import type { Metrics } from './pages/metrics.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -29,7 +28,7 @@ export function openLog(level: LogLevel): Logger {
   return pino({ name: 'assay', level }, pino.destination({ fd: STDERR, sync: true }));
 }
 
-export function reportStoreEvents(log: Logger, metrics: Metrics): OnStoreEvent {
+export function reportStoreEvents(log: Logger, metrics: { readonly storeEvent: OnStoreEvent }): OnStoreEvent {
   return (event) => {
     metrics.storeEvent(event);
     const { type, ...fields } = event;

@@ -1,7 +1,7 @@
 // In place of server/request/accounting.ts: an Accounting that counts nothing while it is switched off.
 import type { Identity } from '../../server/access/identity.ts';
-import type { Lookup } from '../../server/pages/metrics.ts';
 import { Accounting as Counting, type LookedUp } from '../../server/request/accounting.ts';
+import type { Lookup } from '../../server/request/metrics.ts';
 import type { LogEntry } from '../../store/log/write-log.ts';
 import { OFF, ON } from './switch.ts';
 

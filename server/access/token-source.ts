@@ -11,8 +11,8 @@ import { basename, dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
+import { throwUnlessRegular } from '../../system/files/regular-file.ts';
 import { ACCESS } from '../limits.ts';
-import { throwUnlessRegular } from '../regular-file.ts';
 import { type Identity, type IdentitySource, nextVersion } from './identity.ts';
 import { identityOf, readTokens, stateOf, type TokenEntry, tokenHash } from './tokens-file.ts';
 

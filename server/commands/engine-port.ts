@@ -5,7 +5,7 @@ import type { OnStoreEvent } from '../../store/events.ts';
 import type { DiskStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { FleetSettings } from '../config/settings.ts';
-import type { Metrics } from '../pages/metrics.ts';
+import type { Metrics } from '../request/metrics.ts';
 
 /** The field of a wing's record. */
 export interface EnginePort {

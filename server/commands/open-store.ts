@@ -5,7 +5,7 @@ import { STORE } from '../../store/limits.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { refuseFloors } from '../config/accounts.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Metrics } from '../pages/metrics.ts';
+import type { Metrics } from '../request/metrics.ts';
 import type { EnginePort, OpenedStore } from './engine-port.ts';
 
 export async function openStore(

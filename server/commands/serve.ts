@@ -24,7 +24,7 @@ import { keepReloadingTls } from '../connection/tls-reload.ts';
 import { SERVER } from '../limits.ts';
 import { type RunningServer, startServer } from '../listen.ts';
 import { openLog, reportStoreEvents } from '../log.ts';
-import { Metrics } from '../pages/metrics.ts';
+import { Metrics } from '../request/metrics.ts';
 import type { ServerPort } from '../server-port.ts';
 import { becomeNode } from './become-node.ts';
 import type { EnginePort, OpenedStore } from './engine-port.ts';

@@ -2,7 +2,7 @@
 // Guarantee: new settings take effect whole, or the old ones stay and one line of the log says why.
 import type { Logger } from 'pino';
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { throwUnlessRegular } from '../regular-file.ts';
+import { throwUnlessRegular } from '../../system/files/regular-file.ts';
 import { type Access, hasIdentities } from './access.ts';
 import { PULL_REQUESTS_ACCOUNT } from './accounts.ts';
 import type { Settings } from './settings.ts';

@@ -4,13 +4,13 @@
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import type { Clock } from '../capacity/awake-clock.ts';
 import type { Capacity } from '../capacity/capacity.ts';
+import { ConnectionSet, SetMember } from '../capacity/connection-set.ts';
+import type { MinRate } from '../capacity/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import type { Sessions } from '../grpc/sessions.ts';
 import type { ServerLimits } from '../limits.ts';
-import type { Clock } from './awake-clock.ts';
-import { ConnectionSet, SetMember } from './connection-set.ts';
-import type { MinRate } from './min-rate.ts';
 import { ProtocolSniffer } from './protocol-sniffer.ts';
 import type { TlsIdentity } from './tls.ts';
 

@@ -8,11 +8,11 @@
 // "PR" begins both "PRI" and "PROPFIND", and bytes may arrive one at a time. Bytes of neither protocol go to
 // HTTP/1, which answers with an error.
 import type { Socket } from 'node:net';
+import type { Clock } from '../capacity/awake-clock.ts';
 import { appendBuffer } from '../capacity/buffers.ts';
+import { ConnectionSet, SetMember } from '../capacity/connection-set.ts';
 import { rejectConnection } from '../http/connections.ts';
 import type { ServerLimits } from '../limits.ts';
-import type { Clock } from './awake-clock.ts';
-import { ConnectionSet, SetMember } from './connection-set.ts';
 
 /** Every HTTP/2 connection begins with this. An HTTP/1 request shares its first two bytes at most. */
 const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { messageOf } from '../../core/errors.ts';
-import { throwUnlessRegular } from '../regular-file.ts';
+import { throwUnlessRegular } from '../../system/files/regular-file.ts';
 import { loadTlsIdentity, type TlsFiles, type TlsIdentity } from './tls.ts';
 
 export interface TlsReload {

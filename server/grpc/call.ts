@@ -5,15 +5,15 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { AssayError } from '../../core/errors.ts';
 import { frame, frameHeader } from '../../core/grpc/frame.ts';
-import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc/status.ts';
+import { GRPC_STATUS, type GrpcStatus, grpcStatusOf } from '../../core/grpc-status.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
 import { STORE } from '../../store/limits.ts';
 import { freeBuffer } from '../capacity/buffers.ts';
-import type { Transfer } from '../connection/min-rate.ts';
+import type { Transfer } from '../capacity/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 import { BodyReader } from '../http/body-reader.ts';
 import { PROTOCOL } from '../limits.ts';
-import { RequestScope } from '../request/scope.ts';
+import { RequestScope } from '../scope.ts';
 import { untilWritesAreDone } from './in-flight.ts';
 import type { Method } from './method.ts';
 import { readMessage } from './request-message.ts';

@@ -12,8 +12,8 @@ import {
 import type { Socket } from 'node:net';
 import { AssayError } from '../../core/errors.ts';
 import { NOTHING_MORE } from '../access/rights.ts';
-import type { Clock } from '../connection/awake-clock.ts';
-import { ConnectionSet, SetMember } from '../connection/connection-set.ts';
+import type { Clock } from '../capacity/awake-clock.ts';
+import { ConnectionSet, SetMember } from '../capacity/connection-set.ts';
 import type { ServerContext } from '../context.ts';
 import type { ServerLimits } from '../limits.ts';
 import { Call } from './call.ts';

@@ -20,7 +20,7 @@ import { NAMESPACE_HEADER, parseNamespace } from '../../core/namespace.ts';
 import { STORE } from '../../store/limits.ts';
 import type { Requirement } from '../access/rights.ts';
 import type { ServerContext } from '../context.ts';
-import type { Route } from '../pages/metrics.ts';
+import type { Route } from '../request/metrics.ts';
 import { clientErrorHandler } from './connections.ts';
 import { type ErrorFormat, PAGE_ERRORS } from './error-response.ts';
 import { Exchange } from './exchange.ts';

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { AssayError } from '../../core/errors.ts';
 import { appendBuffer } from '../capacity/buffers.ts';
 import { memoryFull } from '../capacity/capacity.ts';
-import type { Transfer } from '../connection/min-rate.ts';
+import type { Transfer } from '../capacity/min-rate.ts';
 import type { ServerContext } from '../context.ts';
 
 /**

@@ -1,7 +1,7 @@
 // Writes the body of an HTTP/1 response, one piece after the other, under the minimum rate.
 // Guarantee: when a write settles with true, the kernel has the whole piece, and its memory may be reused.
 import type { ServerResponse } from 'node:http';
-import type { MinRate, Transfer } from '../connection/min-rate.ts';
+import type { MinRate, Transfer } from '../capacity/min-rate.ts';
 
 export class BodyWriter {
   readonly #response: ServerResponse;

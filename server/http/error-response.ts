@@ -1,7 +1,7 @@
 // The headers and the body of an error response, in the format of the client's protocol.
 import type { IncomingMessage } from 'node:http';
 import type { AssayError } from '../../core/errors.ts';
-import { hasSession } from '../access/browser-session.ts';
+import { hasSession } from '../access/web/browser-session.ts';
 import { ACCESS, SERVER } from '../limits.ts';
 
 /** Alternating names and values, as writeHead accepts them: Node would copy an object for each response. */

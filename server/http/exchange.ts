@@ -5,10 +5,10 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { AssayError } from '../../core/errors.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
 import { STORE } from '../../store/limits.ts';
-import type { Transfer } from '../connection/min-rate.ts';
+import type { Transfer } from '../capacity/min-rate.ts';
 import type { ServerContext } from '../context.ts';
-import type { Route } from '../pages/metrics.ts';
-import { RequestScope } from '../request/scope.ts';
+import type { Route } from '../request/metrics.ts';
+import { RequestScope } from '../scope.ts';
 import { BodyWriter } from './body-writer.ts';
 import { CONTENT_ERRORS, type ErrorFormat, errorBody, errorHeaders, type Headers } from './error-response.ts';
 

@@ -9,8 +9,8 @@ import { DEFAULT_NAMESPACE, type Namespace, writtenFrom } from '../../core/names
 import type { LogEntry } from '../../store/log/write-log.ts';
 import type { Identity } from '../access/identity.ts';
 import { ACCOUNTING } from '../limits.ts';
-import type { Lookup, Metrics } from '../pages/metrics.ts';
 import { Callers } from './caller.ts';
+import type { Lookup, Metrics } from './metrics.ts';
 import { withoutVersion } from './named-namespace.ts';
 import type { CountedLookup, Observer, Place, Session } from './observer.ts';
 import { PredictedResults } from './predictions.ts';

@@ -1,8 +1,8 @@
 // The metrics of a server of a fleet: how PostgreSQL and the bucket answer, the tier, shared reads and the janitor.
 // Other servers do not have them.
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { CounterCells } from '../../server/pages/counter-cells.ts';
-import { Durations } from '../../server/pages/durations.ts';
+import { CounterCells } from '../../server/request/counter-cells.ts';
+import { Durations } from '../../server/request/durations.ts';
 import type { StoreEvent } from '../../store/events.ts';
 import type { FleetEngine } from './engine/engine.ts';
 import type { OnPartAnswer } from './open-fleet.ts';

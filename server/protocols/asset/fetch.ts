@@ -8,7 +8,7 @@ import {
   FetchDirectoryResponse,
 } from '../../../core/proto/generated/asset.ts';
 import { DigestFunction_Value } from '../../../core/proto/generated/reapi-services.ts';
-import { FETCH_ASSET } from '../../../core/request-shapes.ts';
+import { FETCH_ASSET } from '../../../core/proto/request-shapes.ts';
 import type { Call } from '../../grpc/call.ts';
 import { singleRequest } from '../../grpc/method.ts';
 import { OK } from '../reapi/batch.ts';

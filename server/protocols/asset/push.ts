@@ -7,7 +7,7 @@ import {
   PushDirectoryResponse,
 } from '../../../core/proto/generated/asset.ts';
 import type { Digest } from '../../../core/proto/generated/reapi.ts';
-import { PUSH_ASSET } from '../../../core/request-shapes.ts';
+import { PUSH_ASSET } from '../../../core/proto/request-shapes.ts';
 import type { Call } from '../../grpc/call.ts';
 import { singleRequest } from '../../grpc/method.ts';
 import { instanceOf } from '../reapi/instance.ts';

@@ -6,7 +6,7 @@ import { all } from '../../access/rights.ts';
 import type { ServerContext } from '../../context.ts';
 import { CONTENT_ERRORS } from '../../http/error-response.ts';
 import { Exchange } from '../../http/exchange.ts';
-import type { Kind } from '../../pages/metrics.ts';
+import type { Kind } from '../../request/metrics.ts';
 import { resumablePut } from '../resumable/adapter.ts';
 import { getResult, putResult } from './ac.ts';
 import { type Address, kindOf, parseAddress } from './address.ts';

@@ -5,7 +5,7 @@
 import { type Hash, parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { DEFAULT_NAMESPACE, type Namespace, parseRequestedNamespace } from '../../../core/namespace.ts';
-import type { Kind } from '../../pages/metrics.ts';
+import type { Kind } from '../../request/metrics.ts';
 
 export interface Address {
   readonly kind: Kind;

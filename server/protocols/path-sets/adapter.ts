@@ -16,7 +16,7 @@ import { decodeStrict } from '../../../core/message.ts';
 import { parseRequestedNamespace } from '../../../core/namespace.ts';
 import { PATH_SETS_PATH } from '../../../core/path-set.ts';
 import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
-import { FIND_RESULT } from '../../../core/request-shapes.ts';
+import { FIND_RESULT } from '../../../core/proto/request-shapes.ts';
 import type { Requirement } from '../../access/rights.ts';
 import { CONTENT_ERRORS } from '../../http/error-response.ts';
 import type { Exchange } from '../../http/exchange.ts';

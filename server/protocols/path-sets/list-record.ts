@@ -6,7 +6,7 @@ import { decodeStrict } from '../../../core/message.ts';
 import { type Namespace, protocolNamespace } from '../../../core/namespace.ts';
 import { PathSetIndex } from '../../../core/proto/generated/assay.ts';
 import { ActionResult, ExecutedActionMetadata } from '../../../core/proto/generated/reapi.ts';
-import { PATH_SET_INDEX } from '../../../core/request-shapes.ts';
+import { PATH_SET_INDEX } from '../../../core/proto/request-shapes.ts';
 import { decodeResult, emptyResult } from '../../../core/result.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 

@@ -8,7 +8,7 @@ import {
   FindResultRequest,
   ListPathSetsRequest,
 } from '../../../core/proto/generated/assay.ts';
-import { FIND_RESULT, FLAT } from '../../../core/request-shapes.ts';
+import { FIND_RESULT, FLAT } from '../../../core/proto/request-shapes.ts';
 import { type Methods, service, singleRequest } from '../../grpc/method.ts';
 import { announcement } from './announcement.ts';
 import { stepIn } from './earlier.ts';

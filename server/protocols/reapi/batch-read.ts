@@ -8,7 +8,7 @@ import {
   type BatchReadBlobsResponse_Response,
   Compressor_Value,
 } from '../../../core/proto/generated/reapi-services.ts';
-import { ABOUT_MANY_DIGESTS } from '../../../core/request-shapes.ts';
+import { ABOUT_MANY_DIGESTS } from '../../../core/proto/request-shapes.ts';
 import type { RequestContext } from '../../context.ts';
 import { singleRequest } from '../../grpc/method.ts';
 import { bytesOf } from '../../http/blob-bytes.ts';

@@ -7,7 +7,7 @@ import {
   BatchUpdateBlobsResponse,
   Compressor_Value,
 } from '../../../core/proto/generated/reapi-services.ts';
-import { BATCH_UPDATE } from '../../../core/request-shapes.ts';
+import { BATCH_UPDATE } from '../../../core/proto/request-shapes.ts';
 import type { RequestContext } from '../../context.ts';
 import { singleRequest } from '../../grpc/method.ts';
 import { checkBatchSize, OK, statusFor } from './batch.ts';

@@ -1,6 +1,6 @@
 // Shared by both batch calls: the limit of a batch, and the status of one blob.
 import { AssayError, messageOf } from '../../../core/errors.ts';
-import { GRPC_STATUS, grpcStatusOf } from '../../../core/grpc/status.ts';
+import { GRPC_STATUS, grpcStatusOf } from '../../../core/grpc-status.ts';
 import type { Status } from '../../../core/proto/generated/google/rpc/status.ts';
 import type { ServerContext } from '../../context.ts';
 import { plainMessage } from '../../grpc/call.ts';

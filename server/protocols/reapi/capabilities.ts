@@ -8,7 +8,7 @@ import {
   ServerCapabilities,
   SymlinkAbsolutePathStrategy_Value,
 } from '../../../core/proto/generated/reapi-services.ts';
-import { FLAT } from '../../../core/request-shapes.ts';
+import { FLAT } from '../../../core/proto/request-shapes.ts';
 import type { Right } from '../../access/rights.ts';
 import type { Call } from '../../grpc/call.ts';
 import { singleRequest } from '../../grpc/method.ts';

@@ -5,7 +5,7 @@ import { AssayError } from '../../../core/errors.ts';
 import { decodeStrict, rawMessages } from '../../../core/message.ts';
 import { Any } from '../../../core/proto/generated/google/protobuf/any.ts';
 import { RequestMetadata } from '../../../core/proto/generated/reapi-services.ts';
-import { REQUEST_METADATA } from '../../../core/request-shapes.ts';
+import { REQUEST_METADATA } from '../../../core/proto/request-shapes.ts';
 import type { Call } from '../../grpc/call.ts';
 
 const HEADER = 'build.bazel.remote.execution.v2.requestmetadata-bin';

@@ -3,7 +3,7 @@ import {
   QueryWriteStatusRequest,
   QueryWriteStatusResponse,
 } from '../../../core/proto/generated/bytestream.ts';
-import { FLAT } from '../../../core/request-shapes.ts';
+import { FLAT } from '../../../core/proto/request-shapes.ts';
 import { singleRequest } from '../../grpc/method.ts';
 import { parseUploadName, uploadId } from './resource-name.ts';
 import { isStored } from './write.ts';

@@ -4,7 +4,7 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { AssayError } from '../../../core/errors.ts';
 import { ReadRequest } from '../../../core/proto/generated/bytestream.ts';
-import { FLAT } from '../../../core/request-shapes.ts';
+import { FLAT } from '../../../core/proto/request-shapes.ts';
 import type { Blob } from '../../../store/store.ts';
 import { singleRequest } from '../../grpc/method.ts';
 import type { ByteRange } from '../../http/range.ts';

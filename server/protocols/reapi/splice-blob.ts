@@ -3,7 +3,7 @@
 import { type Digest, parseDigest, parseHash, toWire } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { SpliceBlobRequest, SpliceBlobResponse } from '../../../core/proto/generated/reapi-services.ts';
-import { SPLICE } from '../../../core/request-shapes.ts';
+import { SPLICE } from '../../../core/proto/request-shapes.ts';
 import { nodeCrypto } from '../../../core/sha256.ts';
 import { refuseMismatch } from '../../../store/shared/expected.ts';
 import type { Blobs } from '../../../store/store.ts';

@@ -8,7 +8,7 @@ import {
   SplitBlobRequest,
   SplitBlobResponse,
 } from '../../../core/proto/generated/reapi-services.ts';
-import { ABOUT_ONE_DIGEST } from '../../../core/request-shapes.ts';
+import { ABOUT_ONE_DIGEST } from '../../../core/proto/request-shapes.ts';
 import type { Blob } from '../../../store/store.ts';
 import type { ScopedStore } from '../../access/scoped-store.ts';
 import { singleRequest } from '../../grpc/method.ts';

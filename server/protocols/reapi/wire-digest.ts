@@ -13,7 +13,7 @@ import {
 } from '../../../core/digest.ts';
 import { decodeStrict } from '../../../core/message.ts';
 import { Digest as WireDigest } from '../../../core/proto/generated/reapi.ts';
-import { FLAT } from '../../../core/request-shapes.ts';
+import { FLAT } from '../../../core/proto/request-shapes.ts';
 
 /** A tag is a field number and a wire type. */
 const HASH = (1 << 3) | WireType.LengthDelimited;

@@ -1,8 +1,8 @@
 // The cookie of a browser's login: what it gives, and how it ends.
 import { expect, test } from 'vitest';
 import { accessControl } from '../../../server/access/access-control.ts';
-import { BrowserSessions } from '../../../server/access/browser-session.ts';
 import type { Identity } from '../../../server/access/identity.ts';
+import { BrowserSessions } from '../../../server/access/web/browser-session.ts';
 import { identity, MAIN, sourceOf } from './identities.ts';
 
 const HOUR = 60 * 60_000;

@@ -12,9 +12,9 @@ import { Capacity } from '../../../server/capacity/capacity.ts';
 import { SERVER } from '../../../server/limits.ts';
 import { GrpcClient } from '../../rig/grpc.ts';
 import { noise } from '../../rig/random.ts';
+import { TestClock } from '../capacity/test-clock.ts';
 import { PATHS, readName, uploadName, writeRequest } from '../protocols/reapi/rig.ts';
 import { largeBlob, pathOf, putHead, RawConnection, storeWith, type TestServer, testServer } from '../rig.ts';
-import { TestClock } from './test-clock.ts';
 
 const MIB = 1024 * 1024;
 const BYTES = noise(4711, 2 * MIB);

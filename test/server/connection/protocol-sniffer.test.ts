@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { AwakeClock } from '../../../server/connection/awake-clock.ts';
+import { AwakeClock } from '../../../server/capacity/awake-clock.ts';
 import { ProtocolSniffer, type WireProtocol } from '../../../server/connection/protocol-sniffer.ts';
 import { SERVER } from '../../../server/limits.ts';
 

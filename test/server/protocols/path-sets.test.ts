@@ -12,7 +12,7 @@ import {
   ListPathSetsRequest,
   ListPathSetsResponse,
 } from '../../../core/proto/generated/assay.ts';
-import { Metrics } from '../../../server/pages/metrics.ts';
+import { Metrics } from '../../../server/request/metrics.ts';
 import type { OnStoreEvent } from '../../../store/events.ts';
 import { openDiskStore, openMemoryStore } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';

@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { accessControl } from '../../../server/access/access-control.ts';
+import { signatureCheck } from '../../../server/access/aws-signature.ts';
 import { ROOT } from '../../../server/access/identity.ts';
-import { signatureCheck } from '../../../server/protocols/s3/signature.ts';
 import { contentOf } from '../../store/content.ts';
 import { type Answer, ask, type Method, testServer } from '../rig.ts';
 import { describeOpaque } from './contract.ts';

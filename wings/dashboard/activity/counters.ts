@@ -1,5 +1,5 @@
 // The counts of one namespace in one minute or hour, and their JSON in the history.
-import { bucketOf, emptyLatency } from '../../../server/pages/latency.ts';
+import { bucketOf, emptyLatency } from '../../../server/request/latency.ts';
 
 export class Counters {
   requests = 0;

@@ -3,7 +3,7 @@
 import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { ServerContext } from '../../../server/context.ts';
 import { HISTORY } from '../../../server/limits.ts';
-import { quantile } from '../../../server/pages/latency.ts';
+import { quantile } from '../../../server/request/latency.ts';
 import type { History } from '../../../store/history.ts';
 import type { Counters } from '../activity/counters.ts';
 import { HOUR, MINUTE } from '../activity/figures.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseNamespace } from '../../../core/namespace.ts';
-import { Metrics } from '../../../server/pages/metrics.ts';
+import { Metrics } from '../../../server/request/metrics.ts';
 import { FleetMetrics } from '../metrics.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../examples/monitoring');

@@ -4,13 +4,13 @@ import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf, toWire } from '../../../../core/digest.ts';
 import { frame } from '../../../../core/grpc/frame.ts';
-import { GRPC_STATUS } from '../../../../core/grpc/status.ts';
+import { GRPC_STATUS } from '../../../../core/grpc-status.ts';
 import { ReadRequest } from '../../../../core/proto/generated/bytestream.ts';
 import { GetTreeRequest } from '../../../../core/proto/generated/reapi-services.ts';
 import { type GrpcCall, GrpcClient } from '../../../rig/grpc.ts';
 import { noise } from '../../../rig/random.ts';
 import { directoryOf } from '../../../store/content.ts';
-import { TestClock } from '../../connection/test-clock.ts';
+import { TestClock } from '../../capacity/test-clock.ts';
 import { largeBlob, storeWith, testServer } from '../../rig.ts';
 import { PATHS, readName, reapiServer } from './rig.ts';
 

@@ -7,7 +7,7 @@ import { RequestMetadata } from '../../../../core/proto/generated/reapi-services
 import { GrpcClient } from '../../../rig/grpc.ts';
 import { addressOf, contentOf, directoryOf, resultWith } from '../../../store/content.ts';
 import { EVERYBODY } from '../../access/identities.ts';
-import { TestClock } from '../../connection/test-clock.ts';
+import { TestClock } from '../../capacity/test-clock.ts';
 import { ask, storeWith } from '../../rig.ts';
 import { PATHS, ReapiClient, readName, reapiClient, reapiServer, uploadName, writeRequest } from './rig.ts';
 

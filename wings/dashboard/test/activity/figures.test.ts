@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../../../core/namespace.ts';
 import { HISTORY } from '../../../../server/limits.ts';
-import { bucketOf, emptyLatency, LATENCY_BOUNDS, quantile } from '../../../../server/pages/latency.ts';
+import { bucketOf, emptyLatency, LATENCY_BOUNDS, quantile } from '../../../../server/request/latency.ts';
 import type { History } from '../../../../store/history.ts';
 import { memoryHistory } from '../../../../store/memory/history.ts';
 import { Figures, HOUR, MINUTE, TEN_MINUTES } from '../../activity/figures.ts';

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { digestOf, toWire } from '../../../../core/digest.ts';
 import { Action, Command } from '../../../../core/proto/generated/reapi.ts';
-import { Metrics } from '../../../../server/pages/metrics.ts';
+import { Metrics } from '../../../../server/request/metrics.ts';
 import { memoryEngine } from '../../../../store/memory/engine.ts';
 import { addLayers } from '../../../../store/open.ts';
 import type { Engine } from '../../../../store/store.ts';

@@ -8,13 +8,13 @@
 // Only pages and GET of /api ask for it (http/app.ts). The server keeps no list of sessions, only of those that were closed.
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { AssayError } from '../../core/errors.ts';
-import { ACCESS } from '../limits.ts';
-import type { AccessControl } from './access-control.ts';
-import type { AuthKey } from './auth-key.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { ACCESS } from '../../limits.ts';
+import type { AccessControl } from '../access-control.ts';
+import type { AuthKey } from '../auth-key.ts';
+import type { Identity } from '../identity.ts';
+import type { Right } from '../rights.ts';
 import { type EndedSessions, endedSessions } from './ended-sessions.ts';
-import type { Identity } from './identity.ts';
-import type { Right } from './rights.ts';
 
 const COOKIE = 'assay-session';
 const CIPHER = 'aes-256-gcm';

@@ -1,11 +1,11 @@
 // A web page must not reach a server without a token: neither by DNS rebinding nor from another origin.
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { ownHostsOnly } from '../../../server/http/host-check.ts';
+import { ownHostsOnly } from '../../../server/access/web/host-check.ts';
 import { contentOf } from '../../store/content.ts';
-import { identity } from '../access/identities.ts';
 import { PATHS, reapiClient } from '../protocols/reapi/rig.ts';
 import { ask, codeIn, type Method, pathOf, RawConnection, type TestServer, testServer } from '../rig.ts';
+import { identity } from './identities.ts';
 
 const BYTES = contentOf('a blob', 100);
 const PATH = pathOf(digestOf(BYTES));

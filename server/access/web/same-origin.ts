@@ -5,7 +5,7 @@
 // but the server has acted by then. Browsers send Origin and Sec-Fetch-Site, and build tools send neither.
 // A page does not know the token, so a request with one does not need this check.
 import type { IncomingHttpHeaders } from 'node:http';
-import { AssayError } from '../../core/errors.ts';
+import { AssayError } from '../../../core/errors.ts';
 
 /** `host` is the Host header, or :authority. Throws if the request comes from a page of another origin. */
 export type OriginCheck = (headers: IncomingHttpHeaders, host: string | undefined) => void;

@@ -4,8 +4,8 @@
 // In DNS rebinding, a page's host name resolves first to its own server and later to 127.0.0.1. The browser
 // sees one site, so the page may read and write. The Host header still contains the page's name. A name
 // without a dot or below .local is no safer: mDNS or a search domain lets other machines claim it.
-import { AssayError } from '../../core/errors.ts';
-import { isLoopback } from '../../store/shared/loopback.ts';
+import { AssayError } from '../../../core/errors.ts';
+import { isLoopback } from '../../../store/shared/loopback.ts';
 
 /** `host` is the Host header, or :authority. Throws if the name is not this machine's. */
 export type HostCheck = (host: string | undefined) => void;

@@ -4,16 +4,16 @@
 // a string to find its labels. A request increments three counters, so `inc` would cost too much
 // (docs/MEASUREMENTS.md#0020).
 import { Gauge, Registry } from 'prom-client';
-import type { GrpcStatus } from '../../core/grpc/status.ts';
+import type { GrpcStatus } from '../../core/grpc-status.ts';
 import type { Namespace, NamespaceRange } from '../../core/namespace.ts';
 import { VERSION } from '../../core/version.ts';
 import type { AccountUse } from '../../store/accounts.ts';
 import type { StoreEvent } from '../../store/events.ts';
-import { PROTOCOLS } from '../request/tools.ts';
 import { type Cell, CounterCells } from './counter-cells.ts';
 import { Durations } from './durations.ts';
 import { processMetrics } from './process-metrics.ts';
 import { ResultLookups } from './result-lookups.ts';
+import { PROTOCOLS } from './tools.ts';
 
 const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'other'] as const;
 const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;

@@ -2,15 +2,15 @@
 // Guarantees: without a credential a request has no store, and a store without the right is refused. What a lookup, a
 // denial or a response counts is the same over HTTP and gRPC.
 import type { IncomingHttpHeaders } from 'node:http';
-import { AssayError, messageOf } from '../../core/errors.ts';
-import { COMPARISON_HEADER } from '../../core/path-set.ts';
-import type { ResultAddress, Writer } from '../../store/store.ts';
-import type { Identity } from '../access/identity.ts';
-import { isDenial, isWrite, NOTHING_MORE, type Requirement } from '../access/rights.ts';
-import { narrowedBy, ScopedStore } from '../access/scoped-store.ts';
-import type { RequestContext, ServerContext } from '../context.ts';
-import type { Lookup } from '../pages/metrics.ts';
-import type { AskedResult } from './accounting.ts';
+import { AssayError, messageOf } from '../core/errors.ts';
+import { COMPARISON_HEADER } from '../core/path-set.ts';
+import type { ResultAddress, Writer } from '../store/store.ts';
+import type { Identity } from './access/identity.ts';
+import { isDenial, isWrite, NOTHING_MORE, type Requirement } from './access/rights.ts';
+import { narrowedBy, ScopedStore } from './access/scoped-store.ts';
+import type { RequestContext, ServerContext } from './context.ts';
+import type { AskedResult } from './request/accounting.ts';
+import type { Lookup } from './request/metrics.ts';
 
 export abstract class RequestScope implements RequestContext {
   readonly server: ServerContext;

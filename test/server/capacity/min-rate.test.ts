@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { AwakeClock } from '../../../server/connection/awake-clock.ts';
-import { MinRate } from '../../../server/connection/min-rate.ts';
+import { AwakeClock } from '../../../server/capacity/awake-clock.ts';
+import { MinRate } from '../../../server/capacity/min-rate.ts';
 
 const LIMITS = { noProgressMs: 60_000, pressureNoProgressMs: 5_000, minProgressBytes: 1000 };
 

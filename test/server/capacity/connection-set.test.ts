@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConnectionSet, SetMember } from '../../../server/connection/connection-set.ts';
+import { ConnectionSet, SetMember } from '../../../server/capacity/connection-set.ts';
 import { Random } from '../../rig/random.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20261116);

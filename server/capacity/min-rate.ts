@@ -6,9 +6,9 @@
 // a stopped process cost the client nothing. One sweep checks all transfers: a timer for each would cost
 // small requests too much.
 
-import type { Capacity } from '../capacity/capacity.ts';
 import type { ServerLimits } from '../limits.ts';
 import type { Clock } from './awake-clock.ts';
+import type { Capacity } from './capacity.ts';
 import { ConnectionSet, SetMember } from './connection-set.ts';
 
 export type MinRateLimits = Pick<ServerLimits, 'noProgressMs' | 'pressureNoProgressMs' | 'minProgressBytes'>;

@@ -2,7 +2,7 @@
 // reports when the server has read it.
 import { setTimeout as delay } from 'node:timers/promises';
 import { vi } from 'vitest';
-import type { Clock } from '../../../server/connection/awake-clock.ts';
+import type { Clock } from '../../../server/capacity/awake-clock.ts';
 
 export class TestClock implements Clock {
   now = 0;

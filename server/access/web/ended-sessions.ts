@@ -1,7 +1,7 @@
 // The sessions of browsers that were closed, until they would have ended by themselves.
 // Guarantee: what the store keeps holds for every server on it, at once and after a restart.
-import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
-import type { History } from '../../store/history.ts';
+import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
+import type { History } from '../../../store/history.ts';
 
 export interface EndedSessions {
   add(id: string, expiresAt: number): Promise<void>;

@@ -3,9 +3,9 @@
 // is compared when the body has arrived (adapter.ts).
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { AccessControl } from '../../access/access-control.ts';
-import { type Identity, ROOT } from '../../access/identity.ts';
-import { SERVER } from '../../limits.ts';
+import { SERVER } from '../limits.ts';
+import type { AccessControl } from './access-control.ts';
+import { type Identity, ROOT } from './identity.ts';
 
 export interface S3Keys {
   readonly accessKey: string;

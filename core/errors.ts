@@ -1,7 +1,7 @@
 // The catalogue of all errors that Assay reports. docs/ERRORS.md is generated from it.
 //
 // A code never changes: scripts match on it. A summary says what failed, a hint says what to do.
-import type { GrpcStatus } from './grpc/status.ts';
+import type { GrpcStatus } from './grpc-status.ts';
 
 export interface ErrorEntry {
   /** What failed. A client sees it in place of the detail when the status is 500 or more. */
@@ -10,7 +10,7 @@ export interface ErrorEntry {
   readonly hint: string;
   /** The status of the HTTP response. */
   readonly status: number;
-  /** The gRPC status, where the counterpart of the HTTP status (core/grpc/status.ts) is not the best one. */
+  /** The gRPC status, where the counterpart of the HTTP status (core/grpc-status.ts) is not the best one. */
   readonly grpc?: GrpcStatus;
   /** The exit code, where scripts expect a certain one. Otherwise it is the command's `failureCode`. */
   readonly exitCode?: number;

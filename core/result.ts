@@ -4,7 +4,7 @@ import { type Digest, DigestSet, digestOf, parseDigest } from './digest.ts';
 import { AssayError } from './errors.ts';
 import { decodeStrict } from './message.ts';
 import { ActionResult, type Digest as WireDigest } from './proto/generated/reapi.ts';
-import { ACTION_RESULT } from './shapes.ts';
+import { ACTION_RESULT } from './proto/shapes.ts';
 
 export interface ReferencedContent {
   /** Every blob that the result names directly, each once. Includes the Trees themselves. */

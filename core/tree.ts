@@ -8,7 +8,7 @@ import { EXPANDED_TREE } from './limits.ts';
 import { decodeStrict, rawMessages } from './message.ts';
 import { childOf, compareNames, nameOf, parentOf, type RelPath, ROOT } from './path.ts';
 import { Directory, Tree } from './proto/generated/reapi.ts';
-import { TREE } from './shapes.ts';
+import { TREE } from './proto/shapes.ts';
 
 export type Entry =
   | { readonly kind: 'file'; readonly path: RelPath; readonly digest: Digest; readonly executable: boolean }

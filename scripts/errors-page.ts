@@ -1,7 +1,7 @@
 // Prints the page of error codes from the catalogue. `npm run generate` writes it to docs/ERRORS.md.
 // A test compares the committed page with what is printed here.
 import { ERRORS, type ErrorEntry } from '../core/errors.ts';
-import { grpcStatusOf } from '../core/grpc/status.ts';
+import { grpcStatusOf } from '../core/grpc-status.ts';
 
 const INTRODUCTION = `# Error codes
 

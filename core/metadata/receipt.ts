@@ -30,6 +30,9 @@ export interface RunOrigin {
 /** What a check of a hit found, if its command made something else than the stored result. */
 export type HitVerdict = 'different' | 'unstable';
 
+/** What a check of a hit found. */
+export type Checked = 'same' | HitVerdict;
+
 export interface Receipt extends RunOrigin {
   /** When the command started, as ISO 8601. */
   readonly at?: string;

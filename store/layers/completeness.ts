@@ -7,8 +7,8 @@ import { type Digest, DigestSet, type Hash, parseDigest } from '../../core/diges
 import { AssayError } from '../../core/errors.ts';
 import { decodeStrict } from '../../core/message.ts';
 import { Directory } from '../../core/proto/generated/reapi.ts';
+import { DIRECTORY } from '../../core/proto/shapes.ts';
 import { decodeResult, referencedContent, verifyInlineContents } from '../../core/result.ts';
-import { DIRECTORY } from '../../core/shapes.ts';
 import { filesInTree } from '../../core/tree.ts';
 import type { OnStoreEvent } from '../events.ts';
 import { STORE } from '../limits.ts';

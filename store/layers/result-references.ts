@@ -14,7 +14,7 @@ import {
 import { MESSAGE } from '../../core/limits.ts';
 import { type FieldBudget, walk } from '../../core/message.ts';
 import { ExecutedActionMetadata } from '../../core/proto/generated/reapi.ts';
-import { METADATA } from '../../core/shapes.ts';
+import { METADATA } from '../../core/proto/shapes.ts';
 
 /** The tags of ActionResult that results without folders and links have. */
 const OUTPUT_FILE = (2 << 3) | WireType.LengthDelimited;

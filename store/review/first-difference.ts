@@ -10,8 +10,8 @@ import {
   Tree,
   type Digest as WireDigest,
 } from '../../core/proto/generated/reapi.ts';
+import { DIRECTORY, TREE } from '../../core/proto/shapes.ts';
 import { decodeResult } from '../../core/result.ts';
-import { DIRECTORY, TREE } from '../../core/shapes.ts';
 import { STORE } from '../limits.ts';
 import type { Blobs } from '../store.ts';
 import { type ByteBudget, type ByteDifference, firstDifferingByte, type Side } from './first-byte.ts';

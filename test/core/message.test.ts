@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decodeStrict } from '../../core/message.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
-import { ACTION_RESULT } from '../../core/shapes.ts';
+import { ACTION_RESULT } from '../../core/proto/shapes.ts';
 import { Random } from '../rig/random.ts';
 
 const decode = (bytes: Uint8Array) => decodeStrict(ActionResult, ACTION_RESULT, bytes, 'not a result');

@@ -8,7 +8,7 @@ import {
   type SecureClientSessionOptions,
 } from 'node:http2';
 import { Deframer, frame } from '../../core/grpc/frame.ts';
-import { GRPC_STATUS } from '../../core/grpc/status.ts';
+import { GRPC_STATUS } from '../../core/grpc-status.ts';
 
 export interface GrpcAnswer {
   readonly status: string;

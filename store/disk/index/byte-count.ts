@@ -6,6 +6,16 @@ import { STORE } from '../../limits.ts';
 import { newGeneration } from './generation.ts';
 import { read, rowsFrom, type Table, type Tables } from './tables.ts';
 
+/** The bytes that a store uses. */
+export interface Usage {
+  /** Used bytes of the index file, plus the free part that LMDB needs beside them. */
+  readonly index: number;
+  /** The whole index file. It never shrinks, and only the index can use the free part of it. */
+  readonly indexFile: number;
+  /** Blob files, staged files and the quarantine. */
+  readonly files: number;
+}
+
 /** What a file of that size takes on a disk with 4 KiB blocks. */
 export function allocatedBytes(size: number): number {
   return Math.ceil(size / BLOCK) * BLOCK;

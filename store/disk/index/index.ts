@@ -27,8 +27,7 @@ import { getLastVersion } from 'lmdb';
 import { BinaryDigest, type Digest, type Hash } from '../../../core/digest.ts';
 import { STORE } from '../../limits.ts';
 import type { LabelAddress, ResultAddress } from '../../store.ts';
-import type { Usage } from '../space/space.ts';
-import { allocatedBytes, ByteCount } from './byte-count.ts';
+import { allocatedBytes, ByteCount, type Usage } from './byte-count.ts';
 import { newGeneration } from './generation.ts';
 import type { Stamp } from './logical-clock.ts';
 import {

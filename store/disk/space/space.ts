@@ -27,21 +27,11 @@ import type { OnStoreEvent } from '../../events.ts';
 import type { IncomingWrite, Reservation } from '../../layers/limit.ts';
 import { STORE } from '../../limits.ts';
 import type { Holder } from '../accounts/accounts.ts';
-import { allocatedBytes } from '../index/byte-count.ts';
+import { allocatedBytes, type Usage } from '../index/byte-count.ts';
 import { type Evicted, type Eviction, type EvictionStep, NOTHING_EVICTED, sumOf } from './eviction.ts';
 import { SpaceQueue, type SpaceRequest } from './space-queue.ts';
 import { makingWay, UnfinishedWrite } from './unfinished-writes.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
-
-/** The bytes that a store uses. */
-export interface Usage {
-  /** Used bytes of the index file, plus the free part that LMDB needs beside them. */
-  readonly index: number;
-  /** The whole index file. It never shrinks, and only the index can use the free part of it. */
-  readonly indexFile: number;
-  /** Blob files, staged files and the quarantine. */
-  readonly files: number;
-}
 
 export interface UsageSource {
   /** As it is now. */

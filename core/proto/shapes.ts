@@ -1,6 +1,6 @@
 // Shapes for decodeStrict: which fields of ActionResult, Tree and Directory are messages. The numbers are
 // REAPI's.
-import type { Shape } from './message.ts';
+import type { Shape } from '../message.ts';
 
 const PLAIN: Shape = {};
 const PROPERTIES: Shape = { many: { 1: PLAIN }, once: { 2: PLAIN, 3: PLAIN } };

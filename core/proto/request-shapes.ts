@@ -1,6 +1,6 @@
 // Shapes for decodeStrict: which fields of the requests of the Remote Execution API, the Remote Asset API and
 // path sets are messages.
-import type { Shape } from './message.ts';
+import type { Shape } from '../message.ts';
 
 const PLAIN: Shape = {};
 

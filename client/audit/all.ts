@@ -2,8 +2,8 @@
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { withDependencyFixes } from '../config/dependency-fix.ts';
 import { requestOf } from '../config/request.ts';
-import type { Step } from '../config/step.ts';
-import { graphOf, type StepTable } from '../graph/graph.ts';
+import type { Step, StepTable } from '../config/step.ts';
+import { graphOf } from '../graph/graph.ts';
 import type { RunContext } from '../run/context.ts';
 import { byRank } from '../trace/finding-rank.ts';
 import { audit } from './audit.ts';

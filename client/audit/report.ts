@@ -3,9 +3,9 @@
 import { wrapLine } from '../../core/cli/layout.ts';
 import { type EvidenceStatus, proofOf } from '../../core/evidence.ts';
 import { fixText } from '../../hermeticity/verdict/finding.ts';
-import { counted } from '../graph/view/words.ts';
 import { byRank, RANKS, type Rank } from '../trace/finding-rank.ts';
 import { findingJson, findingLine } from '../trace/finding-report.ts';
+import { counted } from '../view/words.ts';
 import type { Audit } from './audit.ts';
 import type { FindingGroup, GroupedAudit } from './groups.ts';
 import { variationLines } from './variations.ts';

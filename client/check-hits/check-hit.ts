@@ -10,7 +10,7 @@
 // reported. The outputs and the exit code of the last run stay. A check has no verdict if it was interrupted, or if
 // an input, a tool or a fact changed meanwhile: the run then counts as a miss whose result is not kept.
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { encodeReceipt, type HitVerdict, withVerdict } from '../../core/metadata/receipt.ts';
+import { type Checked, encodeReceipt, type HitVerdict, withVerdict } from '../../core/metadata/receipt.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import type { ObservedPath } from '../../core/path-set.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
@@ -21,30 +21,25 @@ import { missText } from '../../store/actions/miss-text.ts';
 import { firstDifference } from '../../store/review/first-difference.ts';
 import type { Blobs, Store } from '../../store/store.ts';
 import { parentFolder } from '../../system/paths/absolute-path.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { encodeOutputs } from '../outputs/encoded-outputs.ts';
 import { type Output, observeOutput, sameOutput } from '../outputs/outputs.ts';
 import { wrongOutputs } from '../outputs/restore.ts';
 import { States } from '../path-sets/states.ts';
 import { onStop } from '../process/launch.ts';
+import { replay } from '../process/log.ts';
 import { handleFault, type Remote } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
-import type { RunContext } from '../run/context.ts';
+import type { Execute, RunContext } from '../run/context.ts';
 import type { Execution } from '../run/execute.ts';
 import type { Hit } from '../run/hit.ts';
-import { changedSince, type KeyedAction } from '../run/key.ts';
-import { replay } from '../run/log.ts';
+import { changedSince } from '../run/key.ts';
 import { putLocally } from '../run/publish.ts';
 import { endOf, NOT_HERMETIC, type RunEnd } from '../run/run.ts';
 import { originOf } from '../run/run-origin.ts';
 import { type SealedResult, seal, type Unpublishable } from '../run/seal.ts';
 import { differenceText } from './difference-text.ts';
 import { pathsMade, unmatchedAccesses } from './unmatched-accesses.ts';
-
-/** What a check found. */
-export type Checked = 'same' | HitVerdict;
-
-/** Runs the command as after a miss, without the state of earlier runs. */
-export type Execute = (context: RunContext) => Promise<Execution>;
 
 export async function checkHit(
   hit: Hit,

@@ -1,7 +1,7 @@
 // The first difference of two results, in words.
 import type { ByteDifference } from '../../store/review/first-byte.ts';
 import type { Difference, OutputDifference } from '../../store/review/first-difference.ts';
-import { bytesText } from '../graph/view/words.ts';
+import { bytesText } from '../view/words.ts';
 
 /** What the two results are called. */
 export type Sides = readonly [first: string, second: string];

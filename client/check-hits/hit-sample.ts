@@ -3,6 +3,10 @@
 import { randomBytes } from 'node:crypto';
 import { type ParsedFlags, usage } from '../../core/cli/command.ts';
 import { digestOf, type Hash } from '../../core/digest.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
+import type { Execute, HitChecks, RunContext } from '../run/context.ts';
+import type { Hit } from '../run/hit.ts';
+import type { RunEnd } from '../run/run.ts';
 
 /** The flags that run no command, run each command, or run for ever. */
 const REFUSED = {
@@ -14,7 +18,7 @@ const REFUSED = {
 
 const SEED = /^[\x21-\x7e]{1,64}$/;
 
-export class HitSample {
+export class HitSample implements HitChecks {
   readonly percent: number;
   readonly seed: string;
 
@@ -26,6 +30,12 @@ export class HitSample {
   includes(key: Hash): boolean {
     const drawn = Number.parseInt(digestOf(Buffer.from(`${this.seed} ${key}`)).hash.slice(0, 8), 16);
     return (drawn / 2 ** 32) * 100 < this.percent;
+  }
+
+  /** Loads the check here: most runs of a small sample check nothing. */
+  async check(hit: Hit, action: KeyedAction, context: RunContext, execute: Execute): Promise<RunEnd> {
+    const { checkHit } = await import('./check-hit.ts');
+    return checkHit(hit, action, context, execute);
   }
 }
 

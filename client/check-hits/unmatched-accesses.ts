@@ -13,6 +13,7 @@ import {
 } from '../../system/paths/absolute-path.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
 import { realPathOf } from '../files/real-path.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { ASSAY_FOLDER } from '../path-sets/listings.ts';
 import { LOADER_CACHE_FILE } from '../path-sets/loader-cache.ts';
 import {
@@ -24,7 +25,6 @@ import {
 } from '../path-sets/name-patterns.ts';
 import { isAbove, type RootedPath, Roots } from '../path-sets/roots.ts';
 import { ABSENT } from '../path-sets/states.ts';
-import type { KeyedAction } from '../run/key.ts';
 import type { Watched } from '../trace/trace.ts';
 
 const LOOKS: ReadonlySet<Access['kind']> = new Set([

@@ -10,11 +10,11 @@ import { SCRUB_JOURNAL } from '../../store/scrub/journal.ts';
 import { loadWorkspace } from '../config/workspace.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { select } from '../graph/selection.ts';
-import { counted } from '../graph/view/words.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { refuseLinkedParents } from '../outputs/outputs.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
+import { counted } from '../view/words.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {

@@ -9,11 +9,11 @@ import {
 import { STORE } from '../../store/limits.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { parseSizeLimit } from '../../store/size-limit.ts';
-import { bytesText, counted } from '../graph/view/words.ts';
 import { localLimit } from '../local-store/open.ts';
 import { leaseUnshared } from '../local-store/outbox.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
+import { bytesText, counted } from '../view/words.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {

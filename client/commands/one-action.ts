@@ -4,9 +4,8 @@ import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/
 import { relPathFromUser } from '../../core/path.ts';
 import type { Variables } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
-import type { Step } from '../config/step.ts';
+import type { Step, StepTable } from '../config/step.ts';
 import { currentFolder } from '../files/current-folder.ts';
-import type { StepTable } from '../graph/graph.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { ACTION_FLAGS, parseAction } from './action-flags.ts';
 

@@ -7,7 +7,6 @@ import {
   usage,
 } from '../../core/cli/command.ts';
 import { currentFolder } from '../files/current-folder.ts';
-import { counted } from '../graph/view/words.ts';
 import type { MadeResult } from '../local-store/made-here.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { push } from '../maintenance/push.ts';
@@ -15,6 +14,7 @@ import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { Reporter } from '../run/reporter.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
+import { counted } from '../view/words.ts';
 import { REMOTE_ENVIRONMENT, REMOTE_FLAGS } from './store-flags.ts';
 
 const flags = {

@@ -2,7 +2,6 @@
 import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
 import { NO_TRACER } from '../../core/evidence.ts';
 import { commandText } from '../../hermeticity/verdict/finding.ts';
-import { bytesText, counted } from '../graph/view/words.ts';
 import {
   type ActionDetails,
   actionDetails,
@@ -13,6 +12,7 @@ import {
 import { storeFolder } from '../local-store/store-folder.ts';
 import { duration } from '../run/reporter.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
+import { bytesText, counted } from '../view/words.ts';
 import { resolveKey } from './resolve-step-arg.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';

@@ -7,12 +7,12 @@ import {
   usage,
 } from '../../core/cli/command.ts';
 import { currentFolder } from '../files/current-folder.ts';
-import { bytesText, counted } from '../graph/view/words.ts';
-import { allRuns, ranIn } from '../history/all-runs.ts';
-import type { GraphRun } from '../history/graph-runs.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
+import { allRuns, ranIn } from '../report/all-runs.ts';
+import type { GraphRun } from '../report/graph-runs.ts';
 import { duration } from '../run/reporter.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
+import { bytesText, counted } from '../view/words.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
 const flags = {

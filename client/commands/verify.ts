@@ -8,12 +8,12 @@ import {
 } from '../../core/cli/command.ts';
 import { STORE } from '../../store/limits.ts';
 import { type ScrubProgress, shareDone } from '../../store/scrub/scrub.ts';
-import { bytesText, counted } from '../graph/view/words.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { type Verified, type VerifyRequest, verify } from '../maintenance/verify/verify.ts';
 import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
+import { bytesText, counted } from '../view/words.ts';
 
 const MIB = 1024 * 1024;
 const DAMAGED = 3;

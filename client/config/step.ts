@@ -45,6 +45,9 @@ export interface Step extends ActionOptions {
   readonly source: { readonly file: RelPath; readonly path: readonly [string, string] };
 }
 
+/** The steps of a workspace, by id. */
+export type StepTable = ReadonlyMap<string, Step>;
+
 /** An input that is, or lies in, an output of another step. */
 export interface ImpliedInput {
   readonly read: RelPath;

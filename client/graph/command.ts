@@ -3,11 +3,11 @@ import { relative } from 'node:path';
 import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
 import { exitCodeOfSignal } from '../../hermeticity/trace/exit-status.ts';
-import type { HitSample } from '../check-hits/hit-sample.ts';
 import type { Step } from '../config/step.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
+import type { HitChecks } from '../run/context.ts';
 import type { OpenStepHook } from '../run/step-hook.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { type Graph, graphOf } from './graph.ts';
@@ -20,7 +20,7 @@ import type { WatchedPaths } from './watched-paths.ts';
 export async function runSteps(
   args: readonly string[],
   table: FlagTable,
-  sampleFrom: (flags: ParsedFlags) => Promise<HitSample | undefined>,
+  sampleFrom: (flags: ParsedFlags) => Promise<HitChecks | undefined>,
   stepHook: OpenStepHook,
 ): Promise<number> {
   const flags = parseFlags(args, table);

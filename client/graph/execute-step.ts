@@ -8,26 +8,24 @@ import type { Variables } from '../action/environment.ts';
 import type { RunRequest } from '../action/request.ts';
 import { withDependencyFixes } from '../config/dependency-fix.ts';
 import { requestOf } from '../config/request.ts';
-import type { Step } from '../config/step.ts';
+import type { Step, StepTable } from '../config/step.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { GRAPH } from '../limits.ts';
 import type { ScratchPool } from '../process/scratch-pool.ts';
 import { disabled, storeOnly } from '../run/cache-modes.ts';
 import type { Cache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
 import type { Hit } from '../run/hit.ts';
-import type { KeyedAction } from '../run/key.ts';
 import { type Warning, warningText } from '../run/reporter.ts';
 import { type RunSummary, run } from '../run/run.ts';
 import type { RunEvent } from '../terminal/events.ts';
 import type { RecordedResult } from '../up-to-date/state-recorder.ts';
-
-import type { StepTable } from './graph.ts';
+import type { Emit, StepEnd } from '../view/events.ts';
 import { JobSlot, StepCancelled, WaitedTooLong } from './job-slot.ts';
 import type { MadeSteps } from './made-steps.ts';
 import { restoreKnown } from './restore-known-step.ts';
 import { logStreamsOf, NOTHING_DONE, type StepContext, skipped } from './run-step.ts';
 import type { ScheduleSlot } from './schedule.ts';
-import type { Emit, StepEnd } from './view/events.ts';
 
 export interface SlotContext extends StepContext {
   readonly slot: ScheduleSlot;

@@ -3,9 +3,7 @@
 import { AssayError } from '../../core/errors.ts';
 import { parentOf, type RelPath, ROOT } from '../../core/path.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
-import type { Step } from '../config/step.ts';
-
-export type StepTable = ReadonlyMap<string, Step>;
+import type { Step, StepTable } from '../config/step.ts';
 
 export interface Graph {
   /** Dependencies first. */

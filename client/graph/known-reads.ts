@@ -8,6 +8,7 @@ import type { PathSet } from '../../core/path-set.ts';
 import { decodeResult } from '../../core/result.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { ForeignStates } from '../path-sets/foreign-states.ts';
 import { type Candidate, candidates, remoteCandidates } from '../path-sets/path-sets.ts';
 import { remembering } from '../path-sets/remembered-states.ts';
@@ -16,7 +17,7 @@ import { States } from '../path-sets/states.ts';
 import { localPathSets, remotePathSets } from '../path-sets/storage.ts';
 import { handleFault, listsOf } from '../remote/remote.ts';
 import type { Cache } from '../run/caches.ts';
-import { type KeyedAction, keyOf } from '../run/key.ts';
+import { keyOf } from '../run/key.ts';
 import type { ReachContext } from './step-reach.ts';
 
 export async function knownReads(

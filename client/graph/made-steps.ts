@@ -12,6 +12,7 @@ import type { Hash } from '../../core/digest.ts';
 import { resultKey } from '../../core/path-set.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
+import type { IdentifiedAction, KeyedAction } from '../inputs/keyed-action.ts';
 import { GRAPH, INDEX } from '../limits.ts';
 import { isCiJob } from '../local-store/outbox.ts';
 import type { Output } from '../outputs/outputs.ts';
@@ -19,7 +20,7 @@ import { States } from '../path-sets/states.ts';
 import type { Cache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
 import type { Hit } from '../run/hit.ts';
-import { type IdentifiedAction, type KeyedAction, keyOf } from '../run/key.ts';
+import { keyOf } from '../run/key.ts';
 import { isInPlace } from '../run/restore-hit.ts';
 import type { StepContext } from './run-step.ts';
 

@@ -3,15 +3,11 @@
 import { relative } from 'node:path';
 import type { Variables } from '../action/environment.ts';
 import { foldersWithConfig } from '../action/workspace-roots.ts';
+import type { StepTable } from '../config/step.ts';
 import { rowOf } from '../files/stat-table.ts';
-import type { PathStats } from '../up-to-date/absent-paths.ts';
+import type { ReadConfig } from '../up-to-date/absent-paths.ts';
 import { GraphState } from '../up-to-date/graph-state.ts';
-import { refuseSharedOutputs, type StepTable } from './graph.ts';
-
-export interface ReadConfig {
-  readonly stats: PathStats;
-  readonly readAt: number;
-}
+import { refuseSharedOutputs } from './graph.ts';
 
 export interface OpenedWorkspace {
   readonly root: string;

@@ -3,11 +3,11 @@
 
 import type { RunRequest } from '../action/request.ts';
 import type { Step } from '../config/step.ts';
-import { outputStats } from '../outputs/in-place.ts';
+import type { IdentifiedAction } from '../inputs/keyed-action.ts';
 import { withOutputLocks } from '../outputs/output-lock.ts';
 import type { RunContext } from '../run/context.ts';
 import type { Hit } from '../run/hit.ts';
-import type { IdentifiedAction } from '../run/key.ts';
+import { outputStats } from '../run/in-place.ts';
 import { resultAt } from '../run/lookup.ts';
 import { isInPlace, restore } from '../run/restore-hit.ts';
 import { finishHit, type RunSummary } from '../run/run.ts';

@@ -1,11 +1,11 @@
 // Runs a graph: schedules its steps, emits their events, waits for uploads and returns the totals.
 import { GRAPH } from '../limits.ts';
+import type { Emit, GraphEvent, GraphSummary, StepEnd } from '../view/events.ts';
+import { EVENTS_VERSION } from '../view/events.ts';
+import { RunTotals, type UploadOutcome } from '../view/run-totals.ts';
 import type { Graph } from './graph.ts';
 import { runStep, type StepContext, skipped } from './run-step.ts';
 import { schedule } from './schedule.ts';
-import type { Emit, GraphEvent, GraphSummary, StepEnd } from './view/events.ts';
-import { EVENTS_VERSION } from './view/events.ts';
-import { RunTotals, type UploadOutcome } from './view/run-totals.ts';
 
 export interface GraphOptions extends StepContext {
   readonly jobs: number;

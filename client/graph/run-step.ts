@@ -2,16 +2,16 @@
 // The StepRunner is loaded by the first step that needs it.
 
 import type { Variables } from '../action/environment.ts';
-import type { HitSample } from '../check-hits/hit-sample.ts';
 import type { Step } from '../config/step.ts';
 import type { Workspace } from '../config/workspace.ts';
-import { replay, type StreamName } from '../run/log.ts';
+import { replay, type StreamName } from '../process/log.ts';
+import type { HitChecks } from '../run/context.ts';
 import type { OpenStepHook } from '../run/step-hook.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
 import type { StateRecorder } from '../up-to-date/state-recorder.ts';
+import type { Emit, StepEnd } from '../view/events.ts';
 import type { ScheduleSlot } from './schedule.ts';
 import type { StepRunner } from './step-runner.ts';
-import type { Emit, StepEnd } from './view/events.ts';
 
 export interface StepContext {
   readonly workspace: Pick<Workspace, 'root' | 'steps'>;
@@ -23,7 +23,7 @@ export interface StepContext {
   /** Run the commands, whatever is stored (--force). */
   readonly force: boolean;
   /** The hits to check (--check-hits). */
-  readonly sample?: HitSample | undefined;
+  readonly sample?: HitChecks | undefined;
   readonly stepHook?: OpenStepHook | undefined;
   now(): number;
   /** Always the same runner. */

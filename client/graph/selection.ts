@@ -3,8 +3,7 @@ import picomatch from 'picomatch';
 import { suggestion } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
-import type { Step } from '../config/step.ts';
-import type { StepTable } from './graph.ts';
+import type { Step, StepTable } from '../config/step.ts';
 
 export interface Selection {
   /** "build", "pkg#build", "@scope/*#test"; none: every step. */

@@ -2,26 +2,26 @@
 import { expectLongRun } from '../../core/bun.ts';
 import { type ParsedFlags, parseNumber } from '../../core/cli/command.ts';
 import type { Variables } from '../action/environment.ts';
-import { appendRun, graphRunsFile } from '../history/graph-runs.ts';
 import { GRAPH } from '../limits.ts';
 import { maySend } from '../local-store/outbox.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
 import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
+import { appendRun, graphRunsFile } from '../report/graph-runs.ts';
 import { RunRecorder } from '../report/recorder.ts';
 import type { CacheOptions } from '../run/caches.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { StateRecorder } from '../up-to-date/state-recorder.ts';
+import type { Emit, GraphSummary } from '../view/events.ts';
+import type { UploadOutcome } from '../view/run-totals.ts';
+import { summaryPage } from '../view/summary-file.ts';
+import { openView } from '../view/view.ts';
 import type { Graph } from './graph.ts';
 import { type OpenedWorkspace, readConfigAgain } from './opened-workspace.ts';
 import { runGraph } from './run-graph.ts';
 import type { StepContext } from './run-step.ts';
 import type { StepRunner } from './step-runner.ts';
-import type { Emit, GraphSummary } from './view/events.ts';
-import type { UploadOutcome } from './view/run-totals.ts';
-import { summaryPage } from './view/summary-file.ts';
-import { openView } from './view/view.ts';
 
 /** The flags whose output has the receipts of hits. */
 const RECEIPT_FLAGS = ['json', 'verbose', 'summary'];

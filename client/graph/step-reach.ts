@@ -7,13 +7,12 @@ import type { Variables } from '../action/environment.ts';
 import { toolPathOf } from '../action/program-folders.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { requestOf } from '../config/request.ts';
-import type { Step } from '../config/step.ts';
+import type { Step, StepTable } from '../config/step.ts';
 import { realPathOf } from '../files/real-path.ts';
 import { Coverage } from '../inputs/coverage.ts';
 import { findTool } from '../tools/tool-stamp.ts';
 import type { Tool } from '../tools/tools.ts';
 import type { ChangedPath } from './changed-paths.ts';
-import type { StepTable } from './graph.ts';
 import { type SeenPaths, wasSeen } from './seen-paths.ts';
 
 export interface ReachContext {

@@ -9,11 +9,11 @@ import { type Cache, type CacheOptions, openCache } from '../run/caches.ts';
 import { warningText } from '../run/reporter.ts';
 import type { RunEvent } from '../terminal/events.ts';
 import type { RecordedResult } from '../up-to-date/state-recorder.ts';
+import type { Emit, StepEnd } from '../view/events.ts';
+import type { UploadOutcome } from '../view/run-totals.ts';
 import { executeStep, type SlotContext } from './execute-step.ts';
 import { MadeSteps } from './made-steps.ts';
 import type { StepContext } from './run-step.ts';
-import type { Emit, StepEnd } from './view/events.ts';
-import type { UploadOutcome } from './view/run-totals.ts';
 
 export interface StepRunner {
   readonly cache: Cache;

@@ -8,6 +8,7 @@ import { referenceFrom } from '../config/dependencies.ts';
 import { toConfigPath } from '../config/edit.ts';
 import { type IndexedOutput, OutputIndex } from '../config/output-index.ts';
 import { stepsBefore } from '../config/request.ts';
+import type { StepTable } from '../config/step.ts';
 import { type Step, takesEverything } from '../config/step.ts';
 import type { StatRecorder } from '../files/stat-recorder.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
@@ -20,7 +21,6 @@ import {
   reachOf,
   samplesBelow,
 } from '../inputs/pattern-reach.ts';
-import type { StepTable } from './graph.ts';
 
 /**
  * Reads .gitignore files through `observations`, so that a change of one invalidates the up-to-date state.

@@ -1,9 +1,8 @@
 // The path of the local store: --store, else ASSAY_STORE, else the user's XDG cache folder.
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import type { Variables } from '../action/environment.ts';
 
-export function storeFolder(flag: string | undefined, variables: Variables): string {
+export function storeFolder(flag: string | undefined, variables: Readonly<NodeJS.ProcessEnv>): string {
   const named = flag ?? variables.ASSAY_STORE;
   if (named) return resolve(named);
   const caches = variables.XDG_CACHE_HOME;

@@ -10,7 +10,7 @@ import { isWithin, type RelPath, toSystemPath } from '../../core/path.ts';
 import { type OwnedCache, OwnedCaches } from '../action/owned-caches.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { isTracked } from '../inputs/git-tracked.ts';
-import type { KeyedAction } from '../run/key.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { cleanUpKilledRuns } from './run-records.ts';
 
 interface RunningAction {

@@ -15,7 +15,7 @@ import {
   waitStrategies,
 } from '../../hermeticity/trace/wait-status.ts';
 import { RUN } from '../limits.ts';
-import type { StreamName } from '../run/log.ts';
+import type { StreamName } from './log.ts';
 
 export interface Launch {
   readonly argv: readonly [string, ...string[]];

@@ -7,7 +7,7 @@ import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../system/files/temporary-folder.ts';
 import type { ScratchFolders } from '../action/environment.ts';
 import { realPathOf } from '../files/real-path.ts';
-import type { KeyedAction } from '../run/key.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { locateOnPath, type Tool } from '../tools/tools.ts';
 import { type EmptyScratch, type ScratchPool, stampOf } from './scratch-pool.ts';
 

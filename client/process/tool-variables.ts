@@ -7,7 +7,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { childOf, parentOf, type RelPath, toSystemPath } from '../../core/path.ts';
-import type { KeyedAction } from '../run/key.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 
 const BYTECODE = '__pycache__';
 

@@ -17,7 +17,7 @@ import {
   ListPathSetsResponse,
   PublishResponse,
 } from '../../core/proto/generated/assay.ts';
-import { FLAT } from '../../core/request-shapes.ts';
+import { FLAT } from '../../core/proto/request-shapes.ts';
 import { KIB } from '../../core/units.ts';
 import { REMOTE } from '../limits.ts';
 import type { Predictions } from './predictions.ts';

@@ -2,9 +2,9 @@
 // summary. It is loaded with every such run, so it imports types alone; build-report.ts makes the report.
 import type { ReportedFinding } from '../../core/metadata/run-report.ts';
 import type { RunRequest } from '../action/request.ts';
-import type { StepEnd } from '../graph/view/events.ts';
 import type { RunSummary } from '../run/run.ts';
 import type { RunEvent } from '../terminal/events.ts';
+import type { StepEnd } from '../view/events.ts';
 import type { ReportTarget } from './send.ts';
 
 export interface ReportedAction {

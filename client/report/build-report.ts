@@ -12,9 +12,9 @@ import type { StepId } from '../../core/metadata/step-id.ts';
 import { VERSION } from '../../core/version.ts';
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
-import type { GraphSummary, StepEnd } from '../graph/view/events.ts';
 import { checkedOut } from '../history/repository.ts';
 import { checkedOutCommit, placeOf } from '../run/run-origin.ts';
+import type { GraphSummary, StepEnd } from '../view/events.ts';
 import type { RecordedRun } from './recorder.ts';
 
 /** The declaration of a step, as a report has it. */

@@ -1,7 +1,7 @@
 // Collects what a report tells of a run from the run's events. It is loaded with every run, so it imports types
 // alone; build-report.ts makes the report.
 import type { ReportedFinding } from '../../core/metadata/run-report.ts';
-import type { GraphEvent, StepEnd } from '../graph/view/events.ts';
+import type { GraphEvent, StepEnd } from '../view/events.ts';
 
 export interface StepRecord {
   startedAt: number;

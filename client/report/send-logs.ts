@@ -2,9 +2,9 @@
 // A log that cannot be read or sent is left out. The report is sent all the same.
 import { RUN_REPORT, RUNS_FORM } from '../../core/metadata/run-report.ts';
 import type { Store } from '../../store/store.ts';
-import type { StepEnd } from '../graph/view/events.ts';
 import type { Remote } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
+import type { StepEnd } from '../view/events.ts';
 import { waitMs } from './send.ts';
 
 export async function sendLogs(

@@ -1,7 +1,8 @@
 // Two restricted forms of a cache: one finds nothing but stores results (--force), one does neither ("cache":
 // false).
-import { InPlaceChecks } from '../outputs/in-place.ts';
+
 import type { Cache } from './caches.ts';
+import { InPlaceChecks } from './in-place.ts';
 
 /** The command always runs. Its result is compared with the stored ones, and stored. */
 export function storeOnly(cache: Cache): Cache {

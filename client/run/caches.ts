@@ -4,25 +4,25 @@
 
 import { join } from 'node:path';
 import { digestOf, type Hash } from '../../core/digest.ts';
+import type { Checked } from '../../core/metadata/receipt.ts';
 import type { PathSet } from '../../core/path-set.ts';
 import type { Store } from '../../store/store.ts';
-import type { Checked } from '../check-hits/check-hit.ts';
 import { type FileDigests, fileDigests } from '../files/file-digest.ts';
 import { StatIndex } from '../files/stat-index.ts';
 import { type History, historyOf, type RunNote, stepOf } from '../history/history.ts';
 import { InputReader, type InputSource } from '../inputs/inputs.ts';
+import type { IdentifiedAction } from '../inputs/keyed-action.ts';
 import { ScanMemos } from '../inputs/scan-memo.ts';
 import { REMOTE } from '../limits.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
 import { MadeHere } from '../local-store/made-here.ts';
 import { openUsableStore } from '../local-store/open.ts';
 import { isCiJob, isNewRemote, Outbox } from '../local-store/outbox.ts';
-import { InPlaceChecks } from '../outputs/in-place.ts';
 import type { SystemFileMemo } from '../path-sets/system-file-memo.ts';
 import type { Remote } from '../remote/remote.ts';
 import type { Report } from '../terminal/events.ts';
 import { ToolMemo } from '../tools/tool-memo.ts';
-import type { IdentifiedAction } from './key.ts';
+import { InPlaceChecks } from './in-place.ts';
 import type { FinishOptions, Uploads } from './uploads.ts';
 
 export interface CacheOptions {

@@ -1,15 +1,29 @@
 // What a run gets from its caller: the caches, the environment, the output streams, the clock and hooks.
+import type { Hash } from '../../core/digest.ts';
 import type { Variables } from '../action/environment.ts';
-import type { HitSample } from '../check-hits/hit-sample.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import type { Ownership } from '../outputs/output-lock.ts';
 import type { FactDifference } from '../path-sets/difference.ts';
 import type { ScratchPool } from '../process/scratch-pool.ts';
 import type { Report } from '../terminal/events.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
 import type { Cache } from './caches.ts';
+import type { Execution } from './execute.ts';
 import type { Hit } from './hit.ts';
-import type { KeyedAction } from './key.ts';
+import type { RunEnd } from './run.ts';
 import type { OpenStepHook } from './step-hook.ts';
+
+/** Runs the command as after a miss, without the state of earlier runs. */
+export type Execute = (context: RunContext) => Promise<Execution>;
+
+/** The hits whose commands run all the same (--check-hits), and the check of one. */
+export interface HitChecks {
+  readonly percent: number;
+  readonly seed: string;
+  includes(key: Hash): boolean;
+  /** Compares what the command makes with the stored result. The caller holds the locks of the outputs. */
+  check(hit: Hit, action: KeyedAction, context: RunContext, execute: Execute): Promise<RunEnd>;
+}
 
 export interface RunContext {
   readonly cache: Cache;
@@ -18,7 +32,7 @@ export interface RunContext {
   readonly stderr: Writable;
   readonly report: Report;
   /** The hits to check (--check-hits). */
-  readonly sample?: Pick<HitSample, 'includes'> | undefined;
+  readonly sample?: HitChecks | undefined;
   /** What wings do around the commands of steps; by default nothing. */
   readonly stepHook?: OpenStepHook | undefined;
   /** The command starts without the state of earlier runs. */

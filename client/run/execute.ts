@@ -8,11 +8,13 @@ import type { OwnedCache } from '../action/owned-caches.ts';
 import { programPlaces } from '../action/program-folders.ts';
 import type { RunRequest } from '../action/request.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { RUN } from '../limits.ts';
 import { findEarlierCaches } from '../outputs/earlier-caches.ts';
 import { removeNewCaches } from '../outputs/new-caches.ts';
 import { existsAt, setOutputsAside } from '../outputs/set-aside.ts';
 import type { Launcher } from '../process/launch.ts';
+import { type Log, LogRecorder } from '../process/log.ts';
 import { withScratchFolders } from '../process/scratch-folders.ts';
 import { toolVariables } from '../process/tool-variables.ts';
 import type { RunEvent } from '../terminal/events.ts';
@@ -22,8 +24,6 @@ import { missingProgram, otherRuntime } from '../trace/sought-programs.ts';
 import type { Watched } from '../trace/trace.ts';
 import { type MaybeWatched, untraceable, watchedLauncher } from '../trace/watch.ts';
 import type { RunContext } from './context.ts';
-import type { KeyedAction } from './key.ts';
-import { type Log, LogRecorder } from './log.ts';
 
 export interface Execution extends MaybeWatched {
   readonly startedAt: number;

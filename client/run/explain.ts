@@ -9,13 +9,13 @@ import type { FileDigests } from '../files/file-digest.ts';
 import { differencesFrom, earlierIn } from '../history/earlier.ts';
 import { type HistoryEntry, type SeenIn, stepOf } from '../history/history.ts';
 import { areSimilar } from '../history/similar-actions.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { HISTORY } from '../limits.ts';
 import { type FactDifference, firstDifference } from '../path-sets/difference.ts';
 import { States } from '../path-sets/states.ts';
 import { localPathSets } from '../path-sets/storage.ts';
 import type { Cache } from './caches.ts';
 import type { RunContext } from './context.ts';
-import type { KeyedAction } from './key.ts';
 import type { MissReasons } from './miss-reasons.ts';
 import { messagesOf } from './publish.ts';
 

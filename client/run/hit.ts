@@ -4,7 +4,7 @@ import type { EvidenceStatus } from '../../core/evidence.ts';
 import type { PathSet } from '../../core/path-set.ts';
 import type { Output } from '../outputs/outputs.ts';
 import type { SetCheck } from '../path-sets/states.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../process/log.ts';
 import type { HitReceipt } from './receipt.ts';
 
 export interface Hit {

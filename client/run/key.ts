@@ -1,8 +1,7 @@
 // Computes the key of a request: inputs, environment, tools and platform become one REAPI Action.
 // The key is the digest of that Action: equal declarations and contents give equal keys on every machine.
 import { delimiter } from 'node:path';
-import { type EncodedAction, encodeAction, type Property } from '../../core/action.ts';
-import type { Digest } from '../../core/digest.ts';
+import { encodeAction, type Property } from '../../core/action.ts';
 import { messageOf } from '../../core/errors.ts';
 import { SANDBOX_VERSION } from '../../hermeticity/sandbox/sandbox-version.ts';
 import { expandPatterns } from '../action/declared-variables.ts';
@@ -11,24 +10,11 @@ import { platformProperties } from '../action/platform.ts';
 import { toolPathOf } from '../action/program-folders.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
-import type { InputSource, Inputs } from '../inputs/inputs.ts';
+import type { InputSource } from '../inputs/inputs.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import type { Report } from '../terminal/events.ts';
 import type { ToolMemo } from '../tools/tool-memo.ts';
 import { resolveTool, type Tool, toolProperties } from '../tools/tools.ts';
-
-export interface KeyedAction extends EncodedAction {
-  readonly request: RunRequest;
-  readonly inputs: Inputs;
-  readonly environment: readonly Property[];
-  /** The command's own program first, then the declared ones. */
-  readonly tools: readonly [Tool, ...Tool[]];
-}
-
-/** The part of an action that restoring a result needs. */
-export interface IdentifiedAction {
-  readonly request: RunRequest;
-  readonly key: Pick<Digest, 'hash'>;
-}
 
 /** What reads the files and variables that make a key. */
 interface KeySources {

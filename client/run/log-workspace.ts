@@ -5,7 +5,7 @@
 // The list makes escapes unnecessary: a command may print the placeholder's own text. Other clients show it.
 import { RUN } from '../limits.ts';
 import { wholePath } from '../outputs/machine-text.ts';
-import type { Log, StreamName } from './log.ts';
+import type { Log, StreamName } from '../process/log.ts';
 
 /** Where the sandbox has the workspace, too. */
 const PLACEHOLDER = Buffer.from('/workspace');

@@ -2,13 +2,13 @@
 // The end of a graph run checks with it which steps are in place (graph/made-steps.ts).
 import { digestOf } from '../../core/digest.ts';
 import type { ObservedPath } from '../../core/path-set.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { countFacts } from '../path-sets/fact-counts.ts';
 import type { Candidate } from '../path-sets/path-sets.ts';
 import { States } from '../path-sets/states.ts';
 import type { RunContext } from './context.ts';
 import type { Execution } from './execute.ts';
 import type { Hit } from './hit.ts';
-import type { KeyedAction } from './key.ts';
 import type { SealedResult } from './seal.ts';
 
 export function ownHit(

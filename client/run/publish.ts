@@ -14,6 +14,7 @@ import { encodePathSet, type PathSet, resultKey, type StateOf } from '../../core
 import { STORE } from '../../store/limits.ts';
 import type { Blobs, Content, Store } from '../../store/store.ts';
 import { fileChunks } from '../files/file-chunks.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { REMOTE, RUN } from '../limits.ts';
 import type { UnsharedResult } from '../local-store/outbox.ts';
 import type { Sealed } from '../outputs/encoded-outputs.ts';
@@ -24,10 +25,9 @@ import { remembering } from '../path-sets/remembered-states.ts';
 import { hasRival } from '../path-sets/rivals.ts';
 import { States } from '../path-sets/states.ts';
 import { localPathSets, type PathSetStorage } from '../path-sets/storage.ts';
+import { endOfLog, type Log } from '../process/log.ts';
 import type { Report } from '../terminal/events.ts';
 import type { RunContext } from './context.ts';
-import type { KeyedAction } from './key.ts';
-import { endOfLog, type Log } from './log.ts';
 import type { SealedResult, Unpublishable } from './seal.ts';
 
 export interface Published {

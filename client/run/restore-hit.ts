@@ -1,9 +1,9 @@
 // Puts the outputs of a hit in place, or finds that they are.
 import { messageOf } from '../../core/errors.ts';
+import type { IdentifiedAction } from '../inputs/keyed-action.ts';
 import { type Restored, restoreOutputs, wrongOutputs } from '../outputs/restore.ts';
 import type { RunContext } from './context.ts';
 import type { Hit } from './hit.ts';
-import type { IdentifiedAction } from './key.ts';
 
 /**
  * Whether all outputs are correct; if so, records the check. No lock is needed: a change meanwhile is like

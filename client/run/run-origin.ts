@@ -13,8 +13,8 @@ import { VERSION } from '../../core/version.ts';
 import { userName } from '../../system/process/password-file.ts';
 import type { Variables } from '../action/environment.ts';
 import { gitCheckout, readIfThere } from '../files/git-folder.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { RUN } from '../limits.ts';
-import type { KeyedAction } from './key.ts';
 
 /** Read when a command has run; a hit reads nothing of this. */
 export function originOf({ request, inputs }: KeyedAction, caller: Variables): RunOrigin {

@@ -5,24 +5,25 @@
 //   key > lookup ─┤                                    ├─> the log, the exit code
 //                 └─ miss ─> execute > seal > publish ─┘
 //
-// A hit that --check-hits sampled runs its command all the same (check-hits/check-hit.ts).
+// A hit that --check-hits sampled runs its command all the same (HitChecks in context.ts).
 // The command's exit code and outputs are the same with a working cache, a broken one, or none.
 import type { Digest, Hash } from '../../core/digest.ts';
 import { type EvidenceStatus, lacksProof } from '../../core/evidence.ts';
+import type { Checked } from '../../core/metadata/receipt.ts';
 import { type MissCause, type ReportedDifference, RUN_REPORT } from '../../core/metadata/run-report.ts';
 import { causeOfMiss } from '../../store/actions/miss.ts';
 import { missText } from '../../store/actions/miss-text.ts';
 import type { RunRequest } from '../action/request.ts';
-import type { Checked } from '../check-hits/check-hit.ts';
 import { keepDifferences, reportedDifferences } from '../history/differences.ts';
 import type { Outcome, SeenIn } from '../history/history.ts';
+import type { IdentifiedAction, KeyedAction } from '../inputs/keyed-action.ts';
 import { withOutputLocks } from '../outputs/output-lock.ts';
-import type { RunContext } from './context.ts';
+import { type Log, replay } from '../process/log.ts';
+import type { HitChecks, RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
 import type { Hit } from './hit.ts';
-import { type IdentifiedAction, type KeyedAction, keyOf } from './key.ts';
-import { type Log, replay } from './log.ts';
+import { keyOf } from './key.ts';
 import { lookup, lookupLocally } from './lookup.ts';
 import { MissReasons } from './miss-reasons.ts';
 import { ownHit } from './own-hit.ts';
@@ -82,7 +83,7 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   const action = keyOf(request, context);
   context.onKeyed?.(action);
   const hit = await lookup(action, recording);
-  const sampled = hit && isSampled(hit, action, recording) ? hit : undefined;
+  const sampled = hit && checksOf(hit, action, recording) ? hit : undefined;
   const used = hit && !sampled ? await useHit(hit, action, recording) : undefined;
   const looksAgain = hit === undefined || sampled !== undefined;
   const ran = used ?? (await makeResult(action, recording, reasons, looksAgain, sampled));
@@ -130,8 +131,8 @@ async function finishSharing(
 }
 
 /** Nothing proves an unproven result, so a check of it would tell nothing. */
-function isSampled({ status }: Hit, { key }: KeyedAction, { sample }: RunContext): boolean {
-  return (sample?.includes(key.hash) ?? false) && !lacksProof(status);
+function checksOf({ status }: Hit, { key }: KeyedAction, { sample }: RunContext): HitChecks | undefined {
+  return sample?.includes(key.hash) && !lacksProof(status) ? sample : undefined;
 }
 
 /** Undefined if the outputs could not be restored. */
@@ -161,15 +162,14 @@ async function makeResult(
     const owning = { ...context, ownership };
     const lookAgain = waited ? lookup : lookupLocally;
     const hit = waited || looksAgain ? await lookAgain(action, context) : undefined;
-    if (hit && isSampled(hit, action, context))
-      return check(hit.result === sampled?.result ? sampled : hit, action, owning);
+    const checks = hit && checksOf(hit, action, context);
+    if (checks) return check(checks, hit.result === sampled?.result ? sampled : hit, action, owning);
     return (await restoreHit(hit, action, owning)) ?? runCommand(action, owning, reasons);
   });
 }
 
-async function check(hit: Hit, action: KeyedAction, context: RunContext): Promise<RunEnd> {
-  const { checkHit } = await import('../check-hits/check-hit.ts');
-  return checkHit(hit, action, { ...context, withoutState: true }, async (own) => {
+function check(checks: HitChecks, hit: Hit, action: KeyedAction, context: RunContext): Promise<RunEnd> {
+  return checks.check(hit, action, { ...context, withoutState: true }, async (own) => {
     const around = await surround(action, own);
     const execution = await around.execute();
     // A later check must not start from a checkpoint of this one.

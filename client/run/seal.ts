@@ -21,6 +21,7 @@ import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import type { RunRequest } from '../action/request.ts';
 import { ContentCache } from '../files/content-cache.ts';
 import type { FileDigests } from '../files/file-digest.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { RUN } from '../limits.ts';
 import { type Contents, encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
 import type { Output } from '../outputs/outputs.ts';
@@ -28,7 +29,7 @@ import { buildEvidence, evidenceOfUnwatched, type RunEvidence } from '../trace/e
 import { keepRefusal, whyLocal } from './acceptance.ts';
 import type { RunContext } from './context.ts';
 import type { Execution } from './execute.ts';
-import { changedSince, type KeyedAction } from './key.ts';
+import { changedSince } from './key.ts';
 import { encodeOrder } from './log-order.ts';
 import { type StoredLog, withoutWorkspace } from './log-workspace.ts';
 import { originOf } from './run-origin.ts';

@@ -8,11 +8,11 @@ import { AssayError } from '../../core/errors.ts';
 import type { Reproduction } from '../../hermeticity/reproduction.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { RunRequest } from '../action/request.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { clearState, leftoverState } from '../outputs/clear-state.ts';
 import { cleanUpKilledRuns } from '../outputs/run-records.ts';
 import type { RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
-import type { KeyedAction } from './key.ts';
 
 export interface StepHook {
   /** Opened for the command of a step that declares state or checkpoints. */

@@ -1,7 +1,7 @@
 // Tool stamps: how a tool was searched and what was found, to check later that the same search finds the
 // same.
 import { EMPTY } from '../../core/digest.ts';
-import type { KeyedAction } from '../run/key.ts';
+import type { RunRequest } from '../action/request.ts';
 import { isOfOneFile, ownStamp, resolveTool, type Tool } from './tools.ts';
 
 export interface ToolStamp {
@@ -13,10 +13,16 @@ export interface ToolStamp {
   readonly stamp: string;
 }
 
+/** An action whose tools were found. */
+interface ActionWithTools {
+  readonly request: RunRequest;
+  readonly tools: readonly [Tool, ...Tool[]];
+}
+
 /** Every tool search of an action, also those that found nothing. */
 export function toolStamps(
   names: readonly string[],
-  { request, tools }: KeyedAction,
+  { request, tools }: ActionWithTools,
   path: string,
 ): ToolStamp[] {
   const { workspace, workingDirectory, command } = request;

@@ -6,10 +6,10 @@ import type { Access, PathAccess, TraceReport } from '../../hermeticity/trace/ac
 import { absPath, inside, isAtOrBelow, relativeIn } from '../../system/paths/absolute-path.ts';
 import type { RunRequest } from '../action/request.ts';
 import { isInRepository, isTracked } from '../inputs/git-tracked.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { foldersAbove } from '../outputs/outputs.ts';
 import { existsAt } from '../outputs/set-aside.ts';
-import type { KeyedAction } from '../run/key.ts';
-import type { Log } from '../run/log.ts';
+import type { Log } from '../process/log.ts';
 import type { Watched } from './trace.ts';
 
 /** The report with a probe of each needed folder: a write below a folder shows that the folder exists. */

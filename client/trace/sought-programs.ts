@@ -5,7 +5,7 @@ import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import { programPlaces, toolPathOf } from '../action/program-folders.ts';
 import type { RunRequest } from '../action/request.ts';
 import { realPathOf } from '../files/real-path.ts';
-import type { Log } from '../run/log.ts';
+import type { Log } from '../process/log.ts';
 import type { RunEvent } from '../terminal/events.ts';
 import { locateOnPath } from '../tools/tools.ts';
 import type { Watched } from './trace.ts';

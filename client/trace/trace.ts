@@ -15,10 +15,10 @@ import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { listFolder } from '../files/list-folder.ts';
 import { realPathOf } from '../files/real-path.ts';
 import { Coverage } from '../inputs/coverage.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
 import { Homes } from '../path-sets/homes.ts';
 import { type CommandEnd, endOf, type Launcher, onStop } from '../process/launch.ts';
-import type { KeyedAction } from '../run/key.ts';
 import type { Tool } from '../tools/tools.ts';
 
 export interface Watched {

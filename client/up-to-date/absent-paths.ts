@@ -15,6 +15,12 @@ export interface PathStats {
   readonly traversed: ReadonlySet<string>;
 }
 
+/** The stats of the files that a configuration was read from, and when. */
+export interface ReadConfig {
+  readonly stats: PathStats;
+  readonly readAt: number;
+}
+
 export class AbsentPaths {
   readonly #config: ReadonlyMap<string, StatRow>;
   /** The absent names below each folder that stands for them. */

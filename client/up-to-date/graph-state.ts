@@ -36,12 +36,12 @@
 //             nothing there ─> absent ──┘
 import type { Stats } from 'node:fs';
 import type { Variables } from '../action/environment.ts';
+import type { StepTable } from '../config/step.ts';
 import { isSettled } from '../files/settled.ts';
 import { lstatIn } from '../files/stat-recorder.ts';
 import { rowAt, rowMatches, rowOf, type StatRow, type StatTable, sameRow } from '../files/stat-table.ts';
-import type { StepTable } from '../graph/graph.ts';
 import { Machine } from '../path-sets/machine.ts';
-import type { Log } from '../run/log.ts';
+import type { Log } from '../process/log.ts';
 import { isUnchanged } from '../tools/tool-stamp.ts';
 import { type PathStats, withAbsentPaths } from './absent-paths.ts';
 import { type RowRanges, rowsIn } from './row-ranges.ts';

@@ -4,10 +4,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Variables } from '../action/environment.ts';
-import type { Step } from '../config/step.ts';
+import type { Step, StepTable } from '../config/step.ts';
 import { checksum } from '../files/checksum.ts';
 import { readTable, type StatRow, type StatTable, tableOf, writeTable } from '../files/stat-table.ts';
-import type { StepTable } from '../graph/graph.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
 import type { ToolStamp } from '../tools/tool-stamp.ts';
 import { AbsentPaths, type PathStats } from './absent-paths.ts';

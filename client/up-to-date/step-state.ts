@@ -9,10 +9,10 @@ import { looksSecret, type Variables } from '../action/environment.ts';
 import { toolPathOf } from '../action/program-folders.ts';
 import { allSettled } from '../files/settled.ts';
 import { rowOf, type StatRow } from '../files/stat-table.ts';
+import type { KeyedAction } from '../inputs/keyed-action.ts';
 import type { MachineProperty } from '../path-sets/machine.ts';
+import type { Log } from '../process/log.ts';
 import type { Cache } from '../run/caches.ts';
-import type { KeyedAction } from '../run/key.ts';
-import type { Log } from '../run/log.ts';
 import { type ToolStamp, toolStamps } from '../tools/tool-stamp.ts';
 import type { PathStats } from './absent-paths.ts';
 

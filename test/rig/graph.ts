@@ -1,5 +1,5 @@
 // Runs steps of a workshop's assay.json and reads the events.
-import type { GraphSummary, StepEnd } from '../../client/graph/view/events.ts';
+import type { GraphSummary, StepEnd } from '../../client/view/events.ts';
 import type { Ran, RunOptions, Workshop } from './assay.ts';
 
 export interface GraphRan extends Ran {

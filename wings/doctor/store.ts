@@ -1,7 +1,7 @@
 // Checks the local store: its permissions, a write and a read, its disk, and what the last verify found.
 import { accessSync, constants, existsSync, lstatSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { bytesText, counted } from '../../client/graph/view/words.ts';
+import { bytesText, counted } from '../../client/view/words.ts';
 import { digestOf } from '../../core/digest.ts';
 import { STORE } from '../../store/limits.ts';
 import { openDiskStore } from '../../store/open.ts';

@@ -1,8 +1,8 @@
 // `assay divergences`: keys with two results, who wrote them, and the first byte in which they differ.
 
 import { differenceText } from '../../client/check-hits/difference-text.ts';
-import { counted } from '../../client/graph/view/words.ts';
 import { SyncStream } from '../../client/terminal/sync-stream.ts';
+import { counted } from '../../client/view/words.ts';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { isAtOrBelow, parseNamespace } from '../../core/namespace.ts';
 import { visibleLines } from '../../core/text/visible.ts';

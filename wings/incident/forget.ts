@@ -1,8 +1,8 @@
 // `assay forget`: removes results by key, namespace, writer and time. Without --yes it only counts them.
 import { statSync } from 'node:fs';
-import { counted } from '../../client/graph/view/words.ts';
 import { SyncStream } from '../../client/terminal/sync-stream.ts';
 import { removeStateFiles } from '../../client/up-to-date/state-file.ts';
+import { counted } from '../../client/view/words.ts';
 import {
   type CommandModule,
   type FlagTable,

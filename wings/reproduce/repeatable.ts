@@ -9,7 +9,7 @@ import {
 } from '../../client/action/environment.ts';
 import { programPlaces } from '../../client/action/program-folders.ts';
 import { listFolder } from '../../client/files/list-folder.ts';
-import type { KeyedAction } from '../../client/run/key.ts';
+import type { KeyedAction } from '../../client/inputs/keyed-action.ts';
 import { neededFolders } from '../../client/trace/output-folders.ts';
 import { neverToolFolders, toolPaths } from '../../client/trace/trace.ts';
 import { AssayError } from '../../core/errors.ts';

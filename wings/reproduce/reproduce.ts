@@ -3,10 +3,11 @@
 // unchanged.
 
 import type { RunRequest } from '../../client/action/request.ts';
+import type { KeyedAction } from '../../client/inputs/keyed-action.ts';
 import { onSignal } from '../../client/process/launch.ts';
 import { withScratchFolders } from '../../client/process/scratch-folders.ts';
 import type { RunContext } from '../../client/run/context.ts';
-import { type KeyedAction, keyOf } from '../../client/run/key.ts';
+import { keyOf } from '../../client/run/key.ts';
 import type { TracedRun } from '../../client/run/step-hook.ts';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import type { Reproduction } from '../../hermeticity/reproduction.ts';

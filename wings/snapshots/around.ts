@@ -1,8 +1,9 @@
 // What surrounds the command of a step that declares state or checkpoints: both are restored before it starts.
 // When it has ended, its state is saved, and the checkpoints of a published result are dropped.
+
+import type { KeyedAction } from '../../client/inputs/keyed-action.ts';
 import type { RunContext } from '../../client/run/context.ts';
 import { execute } from '../../client/run/execute.ts';
-import type { KeyedAction } from '../../client/run/key.ts';
 import type { AroundCommand } from '../../client/run/step-hook.ts';
 import { Checkpoints } from './checkpoint/checkpoints.ts';
 import { executeWithCheckpoints } from './checkpoint/execute.ts';

@@ -1,10 +1,10 @@
 // `assay report --markdown`: a run as a comment for a pull request. It prints; a CI job posts it with its own token.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../../core/cli/command.ts';
 import { currentFolder } from '../../files/current-folder.ts';
-import { markdownOf } from '../../graph/view/markdown.ts';
 import { storeFolder } from '../../local-store/store-folder.ts';
 import { remoteToken } from '../../remote/token.ts';
 import { SyncStream } from '../../terminal/sync-stream.ts';
+import { markdownOf } from '../../view/markdown.ts';
 import { STORE_FLAGS } from '../store-flags.ts';
 
 const FLAGS = {

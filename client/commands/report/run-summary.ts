@@ -3,11 +3,11 @@
 import { usage } from '../../../core/cli/command.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { isStepId } from '../../../core/metadata/step-id.ts';
-import type { SummaryPage } from '../../graph/view/markdown.ts';
-import { countsOf } from '../../graph/view/run-totals.ts';
-import { allRuns, ranIn } from '../../history/all-runs.ts';
 import { pageOf, runOf } from '../../remote/run-of.ts';
 import { parseRemoteUrl } from '../../remote/url.ts';
+import { allRuns, ranIn } from '../../report/all-runs.ts';
+import type { SummaryPage } from '../../view/markdown.ts';
+import { countsOf } from '../../view/run-totals.ts';
 
 /** The newest run in this folder. `store`: the store's folder. */
 export function lastRunIn(folder: string, store: string): SummaryPage {

@@ -2,16 +2,27 @@
 // Content-Security-Policy allows only the page's own script and style.
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import type { Forecast } from '../dry-run.ts';
-import type { Graph } from '../graph.ts';
+import type { Step } from '../../config/step.ts';
 import { BOX, layoutOf } from './layout.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 
+interface DrawnGraph {
+  /** Dependencies first. */
+  readonly order: readonly Step[];
+  readonly wanted: ReadonlySet<string>;
+}
+
+/** What would happen to a step, and why. */
+interface DrawnForecast {
+  readonly outcome: 'hit-local' | 'hit-remote' | 'miss' | 'unknown';
+  readonly why: string;
+}
+
 export interface PageOptions {
   readonly root: string;
   /** The forecast of --dry-run, by step. */
-  readonly forecasts: ReadonlyMap<string, Forecast>;
+  readonly forecasts: ReadonlyMap<string, DrawnForecast>;
   /** The commit of --affected: "" for the main branch; undefined without the flag. */
   readonly affectedSince: string | undefined;
   readonly now: Date;
@@ -21,7 +32,7 @@ type State = 'hit' | 'miss' | 'unknown';
 
 const SAYS: Readonly<Record<State, string>> = { hit: 'hit', miss: 'would run', unknown: 'not known yet' };
 
-export function graphPage({ order, wanted }: Graph, options: PageOptions): string {
+export function graphPage({ order, wanted }: DrawnGraph, options: PageOptions): string {
   const { root, forecasts, affectedSince, now } = options;
   const { places, edges, width, height } = layoutOf(order);
   const steps = order.map((step, at) => {
@@ -85,7 +96,7 @@ ${order.length === 0 ? '<p id="empty">There are no steps to show.</p>' : ''}
 `;
 }
 
-function stateOf(forecast: Forecast | undefined): State {
+function stateOf(forecast: DrawnForecast | undefined): State {
   if (!forecast || forecast.outcome === 'unknown') return 'unknown';
   return forecast.outcome === 'miss' ? 'miss' : 'hit';
 }

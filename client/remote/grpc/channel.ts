@@ -9,7 +9,7 @@ import {
 } from 'node:http2';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { Deframer, frame, frameHeader } from '../../../core/grpc/frame.ts';
-import { GRPC_STATUS } from '../../../core/grpc/status.ts';
+import { GRPC_STATUS } from '../../../core/grpc-status.ts';
 import { GRPC_REMOTE } from '../../limits.ts';
 
 /** The server answered with an error status. */

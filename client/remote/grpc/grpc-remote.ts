@@ -3,7 +3,7 @@
 import { concurrently } from '../../../core/concurrently.ts';
 import type { Digest, Hash } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
-import { GRPC_STATUS } from '../../../core/grpc/status.ts';
+import { GRPC_STATUS } from '../../../core/grpc-status.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { RequestMetadata } from '../../../core/proto/generated/reapi-services.ts';
 import { VERSION } from '../../../core/version.ts';

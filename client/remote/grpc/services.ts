@@ -1,7 +1,7 @@
 // The calls of the Remote Execution API that a cache client makes, and those of path sets. Every response is
 // decoded to its last byte or rejected (core/message.ts): a malformed message is a fault.
 import { type Digest, type Hash, parseDigest, toWire } from '../../../core/digest.ts';
-import { GRPC_STATUS } from '../../../core/grpc/status.ts';
+import { GRPC_STATUS } from '../../../core/grpc-status.ts';
 import { decodeStrict, type Shape } from '../../../core/message.ts';
 import { RUNS_HEADER, reportForm } from '../../../core/metadata/run-report.ts';
 import { NAMESPACE_HEADER } from '../../../core/namespace.ts';

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Digest } from '../../../core/digest.ts';
-import { GRPC_STATUS } from '../../../core/grpc/status.ts';
+import { GRPC_STATUS } from '../../../core/grpc-status.ts';
 import type { QueryWriteStatusResponse, WriteRequest } from '../../../core/proto/generated/bytestream.ts';
 import type { Content } from '../../../store/store.ts';
 import { GRPC_REMOTE, REMOTE } from '../../limits.ts';

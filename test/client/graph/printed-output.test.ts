@@ -5,11 +5,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ciSyntax } from '../../../client/graph/view/ci.ts';
-import type { StepEnd } from '../../../client/graph/view/events.ts';
-import { LogPrinter } from '../../../client/graph/view/log-printer.ts';
-import { stepLine } from '../../../client/graph/view/words.ts';
 import { plain } from '../../../client/terminal/colour.ts';
+import { ciSyntax } from '../../../client/view/ci.ts';
+import type { StepEnd } from '../../../client/view/events.ts';
+import { LogPrinter } from '../../../client/view/log-printer.ts';
+import { stepLine } from '../../../client/view/words.ts';
 import { baseEnvironment, FORMS, Workshop } from '../../rig/assay.ts';
 
 let shop: Workshop;

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { frame } from '../../../core/grpc/frame.ts';
-import { GRPC_STATUS } from '../../../core/grpc/status.ts';
+import { GRPC_STATUS } from '../../../core/grpc-status.ts';
 import { LABELS_PATH } from '../../../core/labels.ts';
 import { QueryWriteStatusResponse, ReadResponse } from '../../../core/proto/generated/bytestream.ts';
 import { type RanWithSummary, Workshop } from '../../rig/assay.ts';

@@ -1,7 +1,7 @@
 // The workspace's path in a stored log: a placeholder, and the path of the current workspace at a replay.
 import { describe, expect, test } from 'vitest';
 import { RUN } from '../../../client/limits.ts';
-import { type Log, LogRecorder, replay, type StreamName } from '../../../client/run/log.ts';
+import { type Log, LogRecorder, replay, type StreamName } from '../../../client/process/log.ts';
 import { decodeOrder, encodeOrder } from '../../../client/run/log-order.ts';
 import { withoutWorkspace, withWorkspace } from '../../../client/run/log-workspace.ts';
 import { Random } from '../../rig/random.ts';

@@ -6,11 +6,11 @@
 // checkpoint`, or rename finished files into the folder.
 import { rmSync } from 'node:fs';
 import type { CheckpointPlan } from '../../../client/action/checkpoint-plan.ts';
+import type { KeyedAction } from '../../../client/inputs/keyed-action.ts';
 import { REMOTE } from '../../../client/limits.ts';
 import { refuseLinkedParents } from '../../../client/outputs/outputs.ts';
 import { cleanUpKilledRuns } from '../../../client/outputs/run-records.ts';
 import type { RunContext } from '../../../client/run/context.ts';
-import type { KeyedAction } from '../../../client/run/key.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';

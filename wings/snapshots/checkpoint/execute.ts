@@ -4,9 +4,9 @@
 // ASSAY_CHECKPOINT holds the number of the restored checkpoint (0: none), ASSAY_CHECKPOINT_DESK the folder
 // for requests. Neither is in the key: a result must not depend on them.
 import { join } from 'node:path';
+import type { KeyedAction } from '../../../client/inputs/keyed-action.ts';
 import type { RunContext } from '../../../client/run/context.ts';
 import { type Execution, execute, type Preparation } from '../../../client/run/execute.ts';
-import type { KeyedAction } from '../../../client/run/key.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import { RequestFolder } from './request-folder.ts';
 

@@ -1,7 +1,7 @@
 // `assay save`: stores the content of some paths under a key. An existing key is never overwritten.
 import { REMOTE_ENVIRONMENT } from '../../../client/commands/store-flags.ts';
-import { bytesText, counted } from '../../../client/graph/view/words.ts';
 import { SyncStream } from '../../../client/terminal/sync-stream.ts';
+import { bytesText, counted } from '../../../client/view/words.ts';
 import { type CommandModule, type FlagTable, parseFlags } from '../../../core/cli/command.ts';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot.ts';

@@ -5,11 +5,11 @@
 // run, with that run's outputs. If there is none, it finds empty folders: anything else there, such as a
 // killed run's files, is removed.
 import type { RunRequest } from '../../../client/action/request.ts';
+import type { KeyedAction } from '../../../client/inputs/keyed-action.ts';
 import { clearState, leftoverState } from '../../../client/outputs/clear-state.ts';
 import { cleanUpKilledRuns } from '../../../client/outputs/run-records.ts';
 import type { RunContext } from '../../../client/run/context.ts';
 import type { Execution } from '../../../client/run/execute.ts';
-import type { KeyedAction } from '../../../client/run/key.ts';
 import { type EarlierState, pathsOf, StateStore } from './state-store.ts';
 
 export class StateAroundRun {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { StepEnd } from '../../../../client/graph/view/events.ts';
+import type { StepEnd } from '../../../../client/view/events.ts';
 import { stepId } from '../../../../core/metadata/step-id.ts';
 import { missText } from '../../../../store/actions/miss-text.ts';
 import { changed, FIRST_RUN, lacking } from '../../../../test/client/run/misses.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { markdownOf } from '../../../../client/graph/view/markdown.ts';
+import { markdownOf } from '../../../../client/view/markdown.ts';
 import { Workshop } from '../../../../test/rig/assay.ts';
 import { identity, sourceOf } from '../../../../test/server/access/identities.ts';
 import { ask } from '../../../../test/server/rig.ts';

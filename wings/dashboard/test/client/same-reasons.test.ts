@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { StepEnd } from '../../../../client/graph/view/events.ts';
+import type { StepEnd } from '../../../../client/view/events.ts';
 import { Workshop } from '../../../../test/rig/assay.ts';
 import { runSteps } from '../../../../test/rig/graph.ts';
 import { Random } from '../../../../test/rig/random.ts';

@@ -17,14 +17,14 @@ import {
 import { allSettled, isSettled } from '../files/settled.ts';
 import { lstatIn } from '../files/stat-recorder.ts';
 import { isAbsent, rowOf, type StatRow } from '../files/stat-table.ts';
+import type { IdentifiedAction } from '../inputs/keyed-action.ts';
 import { RUN } from '../limits.ts';
+import type { Output } from '../outputs/outputs.ts';
 import type { MachineProperty } from '../path-sets/machine.ts';
 import type { SystemFileMemo } from '../path-sets/system-file-memo.ts';
-import type { Hit } from '../run/hit.ts';
-import type { IdentifiedAction } from '../run/key.ts';
-import type { Log } from '../run/log.ts';
-import type { HitReceipt } from '../run/receipt.ts';
-import type { Output } from './outputs.ts';
+import type { Log } from '../process/log.ts';
+import type { Hit } from './hit.ts';
+import type { HitReceipt } from './receipt.ts';
 
 export interface HitRecord {
   readonly log: Log;

@@ -1,5 +1,5 @@
 // The log syntax of CI systems beyond plain text: foldable groups, and annotations of failures and warnings.
-import type { Variables } from '../../action/environment.ts';
+import type { Variables } from '../action/environment.ts';
 import type { StepEnd } from './events.ts';
 import { failureReason } from './words.ts';
 

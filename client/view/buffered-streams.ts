@@ -1,8 +1,8 @@
 // Buffers small writes to stdout and stderr, so that a thousand lines become one system call.
 // Order is kept across both streams. The buffer is flushed once per event loop iteration, or when it is full.
-import { GRAPH } from '../../limits.ts';
-import type { StreamName } from '../../run/log.ts';
-import type { Writable } from '../../terminal/sync-stream.ts';
+import { GRAPH } from '../limits.ts';
+import type { StreamName } from '../process/log.ts';
+import type { Writable } from '../terminal/sync-stream.ts';
 import type { Streams } from './log-printer.ts';
 
 export class BufferedStreams implements Streams {

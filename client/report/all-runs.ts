@@ -2,9 +2,9 @@
 // A run whose line can't be read is left out.
 
 import { commandText } from '../../hermeticity/verdict/finding.ts';
+import { type HistoryEntry, historyOf } from '../history/history.ts';
 import { HISTORY } from '../limits.ts';
 import { type GraphRun, graphRunsFile, readRuns } from './graph-runs.ts';
-import { type HistoryEntry, historyOf } from './history.ts';
 
 /** Oldest first. */
 export function allRuns(store: string): GraphRun[] {

@@ -2,9 +2,9 @@
 // Only an earlier summary is overwritten, because the name may be a typing error.
 import { closeSync, constants, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { usage } from '../../../core/cli/command.ts';
-import { messageOf } from '../../../core/errors.ts';
-import { makeFolder } from '../../../system/files/make-folder.ts';
+import { usage } from '../../core/cli/command.ts';
+import { messageOf } from '../../core/errors.ts';
+import { makeFolder } from '../../system/files/make-folder.ts';
 import { EVENTS_VERSION, type GraphSummary, type StepEnd } from './events.ts';
 import { MARKDOWN_BEGINS, markdownOf, type SummaryPage } from './markdown.ts';
 import { whyOf } from './words.ts';

@@ -4,8 +4,8 @@
 //   failed  as group, for failed steps only
 //   none    never
 // A step's standard error goes to ours, in the order in which it was written.
-import type { StreamName } from '../../run/log.ts';
-import type { Writable } from '../../terminal/sync-stream.ts';
+import type { StreamName } from '../process/log.ts';
+import type { Writable } from '../terminal/sync-stream.ts';
 import type { GraphEvent } from './events.ts';
 
 export const LOG_MODES = ['stream', 'group', 'failed', 'none'] as const;

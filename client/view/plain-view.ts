@@ -1,9 +1,9 @@
 // The view for log files and pipes: a line for each finished step, its log as --logs asks, a summary. In a CI
 // system with groups, a step's log folds under its line, and all goes to one stream to keep the order.
 
-import { receiptText } from '../../run/receipt.ts';
-import { sampleText, sendingText } from '../../run/reporter.ts';
-import { plain } from '../../terminal/colour.ts';
+import { receiptText } from '../run/receipt.ts';
+import { sampleText, sendingText } from '../run/reporter.ts';
+import { plain } from '../terminal/colour.ts';
 import type { CiSyntax } from './ci.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import { type LogMode, LogPrinter, type Streams } from './log-printer.ts';

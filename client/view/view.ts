@@ -1,13 +1,13 @@
 // Chooses the view of a run (JSON, live terminal or plain lines), and writes the summary files at the end.
 import { appendFileSync } from 'node:fs';
-import { type ParsedFlags, usage } from '../../../core/cli/command.ts';
-import { messageOf } from '../../../core/errors.ts';
-import type { Variables } from '../../action/environment.ts';
-import { warningText } from '../../run/reporter.ts';
-import { colourFor } from '../../terminal/colour.ts';
-import type { RunEvent } from '../../terminal/events.ts';
-import { ownLine } from '../../terminal/own-line.ts';
-import { SyncStream, type Writable } from '../../terminal/sync-stream.ts';
+import { type ParsedFlags, usage } from '../../core/cli/command.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Variables } from '../action/environment.ts';
+import { warningText } from '../run/reporter.ts';
+import { colourFor } from '../terminal/colour.ts';
+import type { RunEvent } from '../terminal/events.ts';
+import { ownLine } from '../terminal/own-line.ts';
+import { SyncStream, type Writable } from '../terminal/sync-stream.ts';
 import { BufferedStreams } from './buffered-streams.ts';
 import { ciSyntax } from './ci.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';

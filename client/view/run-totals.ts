@@ -1,5 +1,5 @@
 // Counts hits, misses, failures and bytes of a graph run from its events.
-import type { Checked } from '../../check-hits/check-hit.ts';
+import type { Checked } from '../../core/metadata/receipt.ts';
 import type { CheckedSample, GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import type { RunCounts } from './words.ts';
 

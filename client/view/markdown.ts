@@ -1,8 +1,8 @@
 // The summary of a run as Markdown, for a CI job's summary page and for a comment on a pull request.
 // Guarantee: text of steps and commands is data. It makes no Markdown, HTML or mention of a person, and no other row.
-import { visible } from '../../../core/text/visible.ts';
-import { duration, savedText } from '../../run/reporter.ts';
-import { plain } from '../../terminal/colour.ts';
+import { visible } from '../../core/text/visible.ts';
+import { duration, savedText } from '../run/reporter.ts';
+import { plain } from '../terminal/colour.ts';
 import type { StepOutcome } from './events.ts';
 import { headline, type RunCounts } from './words.ts';
 

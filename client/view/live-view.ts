@@ -1,10 +1,10 @@
 // The view for a terminal: finished steps scroll by, one line each. Running steps are redrawn below them.
-import { wrapLine } from '../../../core/cli/layout.ts';
-import { GRAPH } from '../../limits.ts';
-import { receiptText } from '../../run/receipt.ts';
-import { duration, sampleText, sendingText } from '../../run/reporter.ts';
-import type { Colour } from '../../terminal/colour.ts';
-import type { Writable } from '../../terminal/sync-stream.ts';
+import { wrapLine } from '../../core/cli/layout.ts';
+import { GRAPH } from '../limits.ts';
+import { receiptText } from '../run/receipt.ts';
+import { duration, sampleText, sendingText } from '../run/reporter.ts';
+import type { Colour } from '../terminal/colour.ts';
+import type { Writable } from '../terminal/sync-stream.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import { type LogMode, LogPrinter } from './log-printer.ts';
 import type { RunTotals } from './run-totals.ts';

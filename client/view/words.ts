@@ -1,8 +1,8 @@
 // The text of a graph run: one line for each step, and a summary. Terminal and log files get the same words.
 
-import { checkedText, duration, proofMark, sampleText, savedText, whyNotKept } from '../../run/reporter.ts';
-import type { Colour } from '../../terminal/colour.ts';
-import { inOneLine } from '../../terminal/sync-stream.ts';
+import { checkedText, duration, proofMark, sampleText, savedText, whyNotKept } from '../run/reporter.ts';
+import type { Colour } from '../terminal/colour.ts';
+import { inOneLine } from '../terminal/sync-stream.ts';
 import type { GraphSummary, StepEnd } from './events.ts';
 
 /** What the first line of a summary tells. */

@@ -1,12 +1,12 @@
 // The events of a graph run, as one union. Views turn them into a screen, lines or JSON; nothing else prints.
 // docs/EVENTS.md describes them for machines. A change of a meaning there needs a new EVENTS_VERSION.
-import type { Digest } from '../../../core/digest.ts';
-import type { EvidenceStatus } from '../../../core/evidence.ts';
-import type { MissCause, ReportedDifference, ReportedFinding } from '../../../core/metadata/run-report.ts';
-import type { Checked } from '../../check-hits/check-hit.ts';
-import type { Outcome, SeenIn } from '../../history/history.ts';
-import type { StreamName } from '../../run/log.ts';
-import type { HitReceipt } from '../../run/receipt.ts';
+import type { Digest } from '../../core/digest.ts';
+import type { EvidenceStatus } from '../../core/evidence.ts';
+import type { Checked } from '../../core/metadata/receipt.ts';
+import type { MissCause, ReportedDifference, ReportedFinding } from '../../core/metadata/run-report.ts';
+import type { Outcome, SeenIn } from '../history/history.ts';
+import type { StreamName } from '../process/log.ts';
+import type { HitReceipt } from '../run/receipt.ts';
 
 export const EVENTS_VERSION = 1;
 

@@ -1,6 +1,6 @@
 // The view for machines: one line of JSON on standard output for each event (docs/EVENTS.md).
 import { isUtf8 } from 'node:buffer';
-import type { Writable } from '../../terminal/sync-stream.ts';
+import type { Writable } from '../terminal/sync-stream.ts';
 import type { GraphEvent } from './events.ts';
 
 export class JsonView {

@@ -3,11 +3,11 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../../system/files/replace-file.ts';
-import type { GraphSummary, StepOutcome } from '../graph/view/events.ts';
-import type { SummaryRow } from '../graph/view/markdown.ts';
 import { GRAPH, HISTORY } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
 import { appendPrivate, readPrivate } from '../local-store/private-file.ts';
+import type { GraphSummary, StepOutcome } from '../view/events.ts';
+import type { SummaryRow } from '../view/markdown.ts';
 
 export interface GraphRun {
   readonly at: string;

@@ -67,6 +67,8 @@ export const REMOTE = {
   /** After this many more wrong predictions than right ones, a client asks for none. */
   wrongPredictions: 8,
   maxLabelBytes: 64 * KIB,
+  /** The longest list of labels: 1,000 of them. */
+  maxLabelListBytes: 2 * MIB,
   /** After this many failures in a row, `assay verify` does not ask the remote for whole blobs again. */
   healingFaults: 3,
 } as const;

@@ -30,6 +30,16 @@ export class RemoteLabels {
     return prefixes.some((prefix) => label.startsWith(prefix)) ? { label, key } : undefined;
   }
 
+  /** All labels with this prefix, newest first. Of a remote that lists none, the newest one. */
+  async all(prefix: string): Promise<readonly string[]> {
+    const query = new URLSearchParams({ all: prefix });
+    const answer = await this.#ask('GET', query, REMOTE.maxLabelListBytes);
+    const { labels } = answer?.status === 200 ? parse(answer.body) : {};
+    if (!Array.isArray(labels)) return [(await this.newest([prefix]))?.label ?? []].flat();
+    const names: unknown[] = labels.map((one) => one?.label);
+    return names.filter((name) => typeof name === 'string').filter((name) => name.startsWith(prefix));
+  }
+
   /** `unknown`: the remote has no labels. */
   async put({ label, key }: Labelled): Promise<'stored' | 'taken' | 'unknown'> {
     const answer = await this.#ask('PUT', new URLSearchParams({ label, key }));
@@ -37,13 +47,17 @@ export class RemoteLabels {
     return answer?.status === TAKEN ? 'taken' : 'unknown';
   }
 
-  async #ask(method: 'GET' | 'PUT', query: URLSearchParams): Promise<Answer | undefined> {
+  async #ask(
+    method: 'GET' | 'PUT',
+    query: URLSearchParams,
+    maxBytes: number = REMOTE.maxLabelBytes,
+  ): Promise<Answer | undefined> {
     try {
       return await this.#budget.ask(async () => {
         const { request, Agent } = await import('undici');
         const dispatcher: Dispatcher = new Agent({
           connectTimeout: REMOTE.connectMs,
-          maxResponseSize: REMOTE.maxLabelBytes,
+          maxResponseSize: maxBytes,
         });
         const { signal } = this.#budget;
         try {
@@ -71,7 +85,7 @@ interface Answer {
 
 const TAKEN = ERRORS.ASSAY_LABEL_TAKEN.status;
 
-function parse(body: string): { label?: unknown; key?: unknown } {
+function parse(body: string): { label?: unknown; key?: unknown; labels?: unknown } {
   try {
     return JSON.parse(body) ?? {};
   } catch {

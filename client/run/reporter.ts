@@ -224,6 +224,8 @@ function wordsFor(event: Warning): string {
       return event.text;
     case 'resumed':
       return `starting from checkpoint ${event.checkpoint}`;
+    case 'checkpoint-skipped':
+      return `checkpoint ${event.checkpoint} is skipped: ${event.why}`;
     case 'checkpoints-behind':
       return `the remote is behind: ${event.arrived > 0 ? `it has checkpoint ${event.arrived}` : 'it has no checkpoint of this run'}, and ${event.sealed} is sealed here`;
     case 'unsealed':

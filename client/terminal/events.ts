@@ -31,6 +31,8 @@ export type RunEvent =
   | { readonly type: 'hit-check'; readonly text: string }
   /** The command resumes from the checkpoint of an earlier run. */
   | { readonly type: 'resumed'; readonly checkpoint: number }
+  /** A checkpoint can't be restored. The one before it is tried. */
+  | { readonly type: 'checkpoint-skipped'; readonly checkpoint: number; readonly why: string }
   /** Checkpoints are made faster than they upload. `arrived`: the last one at the remote, 0 for none. */
   | { readonly type: 'checkpoints-behind'; readonly sealed: number; readonly arrived: number }
   /** A checkpoint failed. Later ones are still tried. */

@@ -8,6 +8,8 @@ export const CHECKPOINT = {
   attempts: 3,
   /** `assay checkpoint` waits this long at most. */
   waitMs: 30 * MINUTE,
+  /** How many checkpoints a run tries if the newest is damaged. */
+  tried: 20,
 } as const;
 
 export const STATE = {

@@ -5,7 +5,7 @@ import { openRemote } from '../../client/remote/open.ts';
 import { remoteBelow } from '../../client/remote/url.ts';
 import type { Cache } from '../../client/run/caches.ts';
 import type { Namespace } from '../../core/namespace.ts';
-import { type Fits, type SnapshotRemote, SnapshotStore } from './snapshot-store.ts';
+import { type Fits, type OnRefused, type SnapshotRemote, SnapshotStore } from './snapshot-store.ts';
 
 export interface SnapshotSettings {
   readonly namespace: Namespace;
@@ -13,11 +13,13 @@ export interface SnapshotSettings {
   readonly fits?: Fits;
   /** The mtime of restored files, unless all of them are in place; by default the time of writing. */
   readonly time?: Date;
+  /** Called for a snapshot that can't be restored; by default it is reported as a result that is unusable. */
+  readonly onRefused?: OnRefused;
 }
 
 /** Undefined if the local store is unusable. It closes with the cache. */
 export function openSnapshotStore(
-  { namespace, fits, time }: SnapshotSettings,
+  { namespace, fits, time, onRefused }: SnapshotSettings,
   cache: Pick<Cache, 'openBeside'>,
 ): Promise<SnapshotStore | undefined> {
   return cache.openBeside(async ({ remoteUrl, token, now, report, store, digests }) => {
@@ -26,6 +28,6 @@ export function openSnapshotStore(
       const options = { url: remoteBelow(remoteUrl, namespace), token, now };
       remote = { remote: await openRemote(options), labels: new RemoteLabels(options) };
     }
-    return new SnapshotStore({ namespace, fits, time, store, elsewhere: remote, digests, report });
+    return new SnapshotStore({ namespace, fits, time, store, elsewhere: remote, digests, report, onRefused });
   });
 }

@@ -36,7 +36,11 @@ export interface SnapshotStoreOptions {
   readonly elsewhere?: SnapshotRemote | undefined;
   readonly digests: FileDigests;
   readonly report: Report;
+  /** Called for a snapshot that can't be restored; by default it is reported as a result that is unusable. */
+  readonly onRefused?: OnRefused | undefined;
 }
+
+export type OnRefused = (label: string, why: string) => void;
 
 /** Gets the paths of a snapshot, sorted. */
 export type Fits = (paths: readonly RelPath[]) => boolean;
@@ -51,7 +55,7 @@ export interface Restored {
   readonly madeInMs: number;
 }
 
-type Candidate = Pick<Restored, 'label' | 'from'>;
+export type LabelAt = Pick<Restored, 'label' | 'from'>;
 
 export class SnapshotStore {
   readonly #namespace: Namespace;
@@ -61,6 +65,7 @@ export class SnapshotStore {
   readonly #remoteSide: SnapshotRemote | undefined;
   readonly #digests: FileDigests;
   readonly #report: Report;
+  readonly #onRefused: OnRefused;
   #isStopped = false;
   #sharing: Promise<boolean> | undefined;
 
@@ -72,6 +77,7 @@ export class SnapshotStore {
     elsewhere,
     digests,
     report,
+    onRefused = (_, why) => report({ type: 'hit-unusable', why }),
   }: SnapshotStoreOptions) {
     this.#namespace = namespace;
     this.#fits = fits;
@@ -80,6 +86,7 @@ export class SnapshotStore {
     this.#remoteSide = elsewhere;
     this.#digests = digests;
     this.#report = report;
+    this.#onRefused = onRefused;
   }
 
   /**
@@ -92,6 +99,11 @@ export class SnapshotStore {
     if ((await this.#store.results.put(this.#address(key), snapshot.bytes)) === 'diverged') return 'taken';
     const outcome = await this.#store.labels.put({ namespace: this.#namespace, label }, key.hash);
     return outcome === 'stored' ? 'saved' : 'taken';
+  }
+
+  /** Where its snapshots are, for what reads all of them. */
+  get places(): Pick<SnapshotStoreOptions, 'store' | 'elsewhere'> {
+    return { store: this.#store, elsewhere: this.#remoteSide };
   }
 
   /** Whether there is a remote that accepts snapshots. */
@@ -158,8 +170,8 @@ export class SnapshotStore {
   ): Promise<Restored | undefined> {
     const refused = new Set<string>();
     for await (const candidate of this.#candidates(exact, prefixes, refused)) {
-      const restored = await this.#restoreOne(root, candidate);
-      if (restored) return { ...candidate, ...restored };
+      const restored = await this.restoreFrom(root, candidate);
+      if (restored) return restored;
       refused.add(nameOf(candidate));
     }
     return undefined;
@@ -171,15 +183,31 @@ export class SnapshotStore {
     return first?.label;
   }
 
+  /** All labels with this prefix, also of snapshots that can't be restored. The newest of each place first. */
+  async all(prefix: string, onlyLocal = false): Promise<LabelAt[]> {
+    const found: LabelAt[] = [];
+    for await (const { namespace, label } of this.#store.review?.labels() ?? [])
+      if (namespace === this.#namespace && label.startsWith(prefix)) found.push({ label, from: 'local' });
+    const away = onlyLocal ? undefined : this.#usable();
+    for (const label of (await away?.labels.all(prefix)) ?? []) found.push({ label, from: 'remote' });
+    return found;
+  }
+
+  /** The snapshot with this label; undefined if it can't be restored. */
+  async restoreFrom(root: string, candidate: LabelAt): Promise<Restored | undefined> {
+    const restored = await this.#restoreOne(root, candidate);
+    return restored && { ...candidate, ...restored };
+  }
+
   async close(): Promise<void> {
     await this.#remoteSide?.remote.close();
     await this.#sharing;
   }
 
-  /** Drops the content. The label stays and leads to an empty snapshot. */
-  async drop(label: string): Promise<void> {
+  /** Drops the content. The label stays and leads to an empty snapshot. `isLabelled`: also if it is damaged. */
+  async drop(label: string, isLabelled = false): Promise<void> {
     const key = this.#keyOf(label);
-    if (!(await this.#store.results.get(this.#address(key)))) return;
+    if (!isLabelled && !(await this.#store.results.get(this.#address(key)))) return;
     await this.#store.results.put(this.#address(key), NOTHING, { replace: true });
   }
 
@@ -188,7 +216,7 @@ export class SnapshotStore {
     exact: string | undefined,
     prefixes: readonly string[],
     refused: ReadonlySet<string>,
-  ): AsyncGenerator<Candidate> {
+  ): AsyncGenerator<LabelAt> {
     if (exact !== undefined) {
       yield { label: exact, from: 'local' };
       yield { label: exact, from: 'remote' };
@@ -207,8 +235,8 @@ export class SnapshotStore {
   }
 
   /** The newest local and the newest remote snapshot, ordered by prefix, then by time. */
-  async #newest(prefixes: readonly string[]): Promise<Candidate[]> {
-    const found: (Candidate & { takenAt: number })[] = [];
+  async #newest(prefixes: readonly string[]): Promise<LabelAt[]> {
+    const found: (LabelAt & { takenAt: number })[] = [];
     const local = await this.#store.labels.newest(this.#namespace, prefixes);
     const stored = local && (await this.#store.results.get(this.#address(this.#keyOf(local.label))));
     if (local && stored) found.push({ label: local.label, from: 'local', takenAt: takenAt(stored.bytes) });
@@ -225,7 +253,7 @@ export class SnapshotStore {
 
   async #restoreOne(
     root: string,
-    { label, from }: Candidate,
+    { label, from }: LabelAt,
   ): Promise<Pick<Restored, 'paths' | 'written' | 'madeInMs'> | undefined> {
     try {
       const bytes = from === 'local' ? await this.#local(label) : await this.#fetch(label);
@@ -239,7 +267,7 @@ export class SnapshotStore {
     } catch (error) {
       const away = this.#remoteSide;
       if (away && error instanceof RemoteFault) this.#giveUp(away, error);
-      else this.#report({ type: 'hit-unusable', why: messageOf(error) });
+      else this.#onRefused(label, messageOf(error));
       return undefined;
     }
   }
@@ -286,7 +314,7 @@ export class SnapshotStore {
 
   /** The key depends on the label alone, so an exact label is found on a server without labels, too. */
   #keyOf(label: string): Digest {
-    return digestOf(Buffer.from(`assay ${this.#namespace}\0${label}`));
+    return snapshotKey(this.#namespace, label);
   }
 
   #address(key: Digest) {
@@ -294,12 +322,17 @@ export class SnapshotStore {
   }
 }
 
+/** The key of the snapshot with this label. */
+export function snapshotKey(namespace: Namespace, label: string): Digest {
+  return digestOf(Buffer.from(`assay ${namespace}\0${label}`));
+}
+
 const NOTHING = ActionResult.encode(emptyResult(0)).finish();
 
-function prefixIndex(prefixes: readonly string[], { label }: Candidate): number {
+function prefixIndex(prefixes: readonly string[], { label }: LabelAt): number {
   return prefixes.findIndex((prefix) => label.startsWith(prefix));
 }
 
-function nameOf({ label, from }: Candidate): string {
+function nameOf({ label, from }: LabelAt): string {
   return `${from} ${label}`;
 }

@@ -7,6 +7,7 @@ import { type Output, outputsNamedBy, whyUnfit } from '../../client/outputs/outp
 import type { ReadTree } from '../../client/remote/fetch-content.ts';
 import { AssayError } from '../../core/errors.ts';
 import { isWithin, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
+import type { Any } from '../../core/proto/generated/google/protobuf/any.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../core/result.ts';
 
@@ -16,22 +17,30 @@ export interface Snapshot {
   readonly contents: readonly Sealed[];
 }
 
+/** What a snapshot says of itself. Two snapshots that differ in it alone have the same content. */
+export interface SnapshotOrigin {
+  /** How long the content took to make, if known. */
+  readonly madeInMs?: number;
+  /** Where it was taken. */
+  readonly worker?: string;
+  readonly note?: Any;
+}
+
 export function takeSnapshot(
   root: string,
   paths: readonly RelPath[],
   digests: FileDigests,
   takenAt: number,
-  /** How long the content took to make, if known. */
-  madeInMs = 0,
+  { madeInMs = 0, worker = '', note }: SnapshotOrigin = {},
 ): Snapshot {
   for (const path of paths) refuseRoot(path);
   const outputs = paths.map((path) => fitOutput(root, path, digests) ?? nothingAt(path));
   const { result, contents } = encodeOutputs(outputs, root, ROOT);
   const executionMetadata = {
-    worker: '',
+    worker,
     executionStartTimestamp: timestamp(takenAt - madeInMs),
     executionCompletedTimestamp: timestamp(takenAt),
-    auxiliaryMetadata: [],
+    auxiliaryMetadata: note ? [note] : [],
   };
   return {
     bytes: ActionResult.encode({ ...result, executionMetadata }).finish(),

@@ -75,6 +75,16 @@ export interface Receipt {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** Which step a checkpoint belongs to, and who sealed it. The time is execution_completed_timestamp, the place is worker. */
+export interface CheckpointNote {
+  /** The name of the step, or the program and its outputs. */
+  step: string;
+  /** The fence of the run's action lease. Both are 0 for a run without one. */
+  epoch: number;
+  fence: number;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface FindingEvidence {
   kind: string;
   path: string;
@@ -766,6 +776,90 @@ export const Receipt: MessageFns<Receipt> = {
             }
 
             message.checked = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        const buf = reader.skip(tag & 7);
+
+        const list = message._unknownFields![tag];
+
+        if (list === undefined) {
+          message._unknownFields![tag] = [buf];
+        } else {
+          list.push(buf);
+        }
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCheckpointNote(): CheckpointNote {
+  return { step: "", epoch: 0, fence: 0, _unknownFields: {} };
+}
+
+export const CheckpointNote: MessageFns<CheckpointNote> = {
+  encode(message: CheckpointNote, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.step !== "") {
+      writer.uint32(10).string(message.step);
+    }
+    if (message.epoch !== 0) {
+      writer.uint32(16).int64(message.epoch);
+    }
+    if (message.fence !== 0) {
+      writer.uint32(24).int64(message.fence);
+    }
+    if (message._unknownFields !== undefined) {
+      for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
+        const tag = parseInt(key, 10);
+        for (const value of values) {
+          writer.uint32(tag).raw(value);
+        }
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CheckpointNote {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCheckpointNote();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.step = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.epoch = longToNumber(reader.int64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.fence = longToNumber(reader.int64());
             continue;
           }
         }

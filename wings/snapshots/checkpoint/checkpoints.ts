@@ -6,11 +6,13 @@
 // checkpoint`, or rename finished files into the folder.
 import { rmSync } from 'node:fs';
 import type { CheckpointPlan } from '../../../client/action/checkpoint-plan.ts';
+import { nameOfAction } from '../../../client/history/step-id.ts';
 import type { KeyedAction } from '../../../client/inputs/keyed-action.ts';
 import { REMOTE } from '../../../client/limits.ts';
 import { refuseLinkedParents } from '../../../client/outputs/outputs.ts';
 import { cleanUpKilledRuns } from '../../../client/outputs/run-records.ts';
 import type { RunContext } from '../../../client/run/context.ts';
+import { placeOf } from '../../../client/run/run-origin.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
@@ -21,21 +23,25 @@ import { makeFolder } from '../../../system/files/make-folder.ts';
 import { CHECKPOINT } from '../limits.ts';
 import { openSnapshotStore } from '../open.ts';
 import { type Snapshot, takeSnapshot } from '../snapshot.ts';
-import type { SnapshotStore } from '../snapshot-store.ts';
+import type { Restored, SnapshotStore } from '../snapshot-store.ts';
 import { NewestUpload } from './newest-upload.ts';
+import { encodeNote } from './note.ts';
 
-const NAMESPACE = parseNamespace('checkpoint');
+export const CHECKPOINT_NAMESPACE = parseNamespace('checkpoint');
 
 export class Checkpoints {
   readonly plan: CheckpointPlan;
   readonly #workspace: string;
   readonly #key: string;
+  readonly #step: string;
   readonly #context: RunContext;
   readonly #store: SnapshotStore | undefined;
   /** The number of the newest checkpoint; 0 if there is none. */
   #number = 0;
   /** The number of this run's last checkpoint. */
   #sealedNumber = 0;
+  /** The labels of checkpoints that could not be restored. */
+  readonly #refused: ReadonlySet<string>;
   /** The fingerprint of the newest checkpoint, or of the empty folders at the start. */
   #sealed = '';
   /** Operations run one at a time, in order. */
@@ -53,12 +59,15 @@ export class Checkpoints {
     plan: CheckpointPlan,
     context: RunContext,
     snapshots: SnapshotStore | undefined,
+    refused: ReadonlySet<string>,
   ) {
     this.#workspace = action.request.workspace;
     this.#key = action.key.hash;
+    this.#step = action.request.name ?? nameOfAction(action.request);
     this.plan = plan;
     this.#context = context;
     this.#store = snapshots;
+    this.#refused = refused;
     this.#openedAt = context.now();
     this.#uploads = new NewestUpload({
       send: async (number, snapshot) => (await snapshots?.share(this.#label(number), snapshot)) ?? false,
@@ -69,8 +78,14 @@ export class Checkpoints {
   static async open(action: KeyedAction, plan: CheckpointPlan, context: RunContext): Promise<Checkpoints> {
     const folders = [...plan.folders].sort().join('\0');
     const fits = (paths: readonly RelPath[]) => paths.join('\0') === folders;
-    const snapshots = await openSnapshotStore({ namespace: NAMESPACE, fits }, context.cache);
-    return new Checkpoints(action, plan, context, snapshots);
+    const refused = new Set<string>();
+    const onRefused = (label: string, why: string) => {
+      refused.add(label);
+      context.report({ type: 'checkpoint-skipped', checkpoint: numberIn(label), why });
+    };
+    const settings = { namespace: CHECKPOINT_NAMESPACE, fits, onRefused };
+    const snapshots = await openSnapshotStore(settings, context.cache);
+    return new Checkpoints(action, plan, context, snapshots, refused);
   }
 
   /**
@@ -145,12 +160,24 @@ export class Checkpoints {
   async #restoreNewest(): Promise<{ number: number; madeInMs: number } | undefined> {
     try {
       this.#number = numberIn(await this.#store?.newestLabel(`${this.#key}/`));
-      const found = await this.#store?.restore(this.#workspace, undefined, [`${this.#key}/`]);
+      const newest = await this.#store?.restore(this.#workspace, undefined, [`${this.#key}/`]);
+      const found = newest ?? (this.#refused.size > 0 ? await this.#restoreOther() : undefined);
       return found && { number: numberIn(found.label), madeInMs: found.madeInMs };
     } catch (error) {
       this.#context.report({ type: 'store-unusable', why: messageOf(error) });
       return undefined;
     }
+  }
+
+  /** A store that still has a damaged one names it as the newest again. So those before it are tried one by one. */
+  async #restoreOther(): Promise<Restored | undefined> {
+    const all = (await this.#store?.all(`${this.#key}/`)) ?? [];
+    const left = all.filter(({ label }) => !this.#refused.has(label)).slice(0, CHECKPOINT.tried);
+    for (const candidate of left) {
+      const found = await this.#store?.restoreFrom(this.#workspace, candidate);
+      if (found) return found;
+    }
+    return undefined;
   }
 
   async #sealOrReport(): Promise<number | undefined> {
@@ -194,7 +221,11 @@ export class Checkpoints {
   #takeSnapshot(): Snapshot {
     const now = this.#context.now();
     const took = this.#earlierMs + (now - this.#startedAt);
-    return takeSnapshot(this.#workspace, this.plan.folders, this.#context.cache.digests, now, took);
+    return takeSnapshot(this.#workspace, this.plan.folders, this.#context.cache.digests, now, {
+      madeInMs: took,
+      worker: placeOf(this.#context.caller) ?? '',
+      note: encodeNote(this.#step, undefined),
+    });
   }
 
   #label(number: number): string {
@@ -222,7 +253,7 @@ function removeQuietly(folder: string | Buffer): void {
   }
 }
 
-function numberIn(label: string | undefined): number {
+export function numberIn(label: string | undefined): number {
   return Number(/\/(\d{1,9})$/.exec(label ?? '')?.[1] ?? 0);
 }
 

@@ -164,11 +164,14 @@ function commandIn(commands: CommandTable, args: readonly string[]): Called | un
   return undefined;
 }
 
-/** What the command may be named, and of how many words that is: `run`, or `store backup`. */
+/**
+ * What the command may be named, and of how many words that is: `store backup`, or `run`. The longer name wins:
+ * `checkpoint list` is not `checkpoint` with an argument.
+ */
 function namesIn([first = '', second = '']: readonly string[]): (readonly [string, number])[] {
   return [
-    [first, 1],
     [`${first} ${second}`, 2],
+    [first, 1],
   ];
 }
 

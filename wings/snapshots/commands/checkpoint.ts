@@ -23,6 +23,8 @@ export const checkpointCommand: CommandModule = {
       'A program can ask without this command: create a file NAME.request in the folder ASSAY_CHECKPOINT_DESK,',
       'and wait until it is gone. ASSAY_CHECKPOINT holds the number of the checkpoint that the command started',
       'from, or 0.',
+      '',
+      '`assay checkpoint list`, `show`, `restore` and `drop` are for people: each has a --help of its own.',
     ].join('\n'),
     flags,
     environment: {
@@ -33,7 +35,8 @@ export const checkpointCommand: CommandModule = {
     examples: ['assay checkpoint'],
   },
   async main(args) {
-    if (parseFlags(args, flags).positionals.length > 0) throw usage('assay checkpoint takes no arguments');
+    if (parseFlags(args, flags).positionals.length > 0)
+      throw usage('assay checkpoint takes no arguments, but for list, show, restore or drop');
     const folder = process.env.ASSAY_CHECKPOINT_DESK;
     if (!folder || !existsSync(folder)) {
       new SyncStream(2).write('assay: no checkpoint: this is not the command of `assay run --checkpoint`\n');

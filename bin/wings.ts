@@ -43,6 +43,10 @@ export const STEP_HOOKS: readonly StepHook[] = [reproduceHook, snapshotsHook];
 export const WING_OF: Readonly<Record<string, string>> = {
   'bazel-worker': 'bazel-worker',
   checkpoint: 'snapshots',
+  'checkpoint drop': 'snapshots',
+  'checkpoint list': 'snapshots',
+  'checkpoint restore': 'snapshots',
+  'checkpoint show': 'snapshots',
   db: 'fleet',
   divergences: 'incident',
   doctor: 'doctor',

@@ -29,7 +29,10 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   'wings/manual': [6, [1, '`assay help`: pages on the command line']],
   'wings/oidc': [16],
   'wings/reproduce': [31],
-  'wings/snapshots': [15],
+  'wings/snapshots': [
+    15,
+    [7, '`assay checkpoint list`, `show`, `restore`, `drop`: what is stored of unfinished steps'],
+  ],
   'wings/verify-release': [2],
 };
 

@@ -16,6 +16,22 @@ export const wing: Wing = {
       summary: 'inside a step: save its checkpoint folders now',
       load: async () => (await import('./commands/checkpoint.ts')).checkpointCommand,
     },
+    'checkpoint list': {
+      summary: 'list the checkpoints that are stored',
+      load: async () => (await import('./commands/checkpoint-list.ts')).checkpointListCommand,
+    },
+    'checkpoint show': {
+      summary: 'show one checkpoint and its files',
+      load: async () => (await import('./commands/checkpoint-show.ts')).checkpointShowCommand,
+    },
+    'checkpoint restore': {
+      summary: 'restore a checkpoint into a folder, to look at',
+      load: async () => (await import('./commands/checkpoint-restore.ts')).checkpointRestoreCommand,
+    },
+    'checkpoint drop': {
+      summary: 'drop checkpoints from the local store, by number or age',
+      load: async () => (await import('./commands/checkpoint-drop.ts')).checkpointDropCommand,
+    },
   },
 };
 

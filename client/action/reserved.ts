@@ -1,12 +1,14 @@
 // Paths that no command may declare as output: .git, .assay and assay.json. Outputs are set aside before the
 // command runs, and are lost if the command does not make them again.
+
 import { AssayError } from '../../core/errors.ts';
 import { nameToBytes, type RelPath } from '../../core/path.ts';
+import { ASSAY_FOLDER } from '../../system/paths/assay-folder.ts';
 import { CONFIG_FILE } from './workspace-roots.ts';
 
 /** Folders that change by themselves: never inputs, never outputs. */
 export function isPrivateFolder(name: string): boolean {
-  return name === '.git' || name === '.assay';
+  return name === '.git' || name === ASSAY_FOLDER;
 }
 
 /**

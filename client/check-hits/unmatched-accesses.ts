@@ -1,5 +1,6 @@
 // The accesses of a run that a stored result neither declares nor has a fact for, in words.
 // They are hints for a person who looks for the cause of a stale hit. Nothing is decided by them.
+
 import { LOADER_CACHE, MACHINE, type ObservedPath, type PathSet } from '../../core/path-set.ts';
 import type { Access, PathAccess } from '../../hermeticity/trace/access.ts';
 import {
@@ -11,10 +12,10 @@ import {
   isAtOrBelow,
   parentFolder,
 } from '../../system/paths/absolute-path.ts';
+import { ASSAY_FOLDER } from '../../system/paths/assay-folder.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
 import { realPathOf } from '../files/real-path.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
-import { ASSAY_FOLDER } from '../path-sets/listings.ts';
 import { LOADER_CACHE_FILE } from '../path-sets/loader-cache.ts';
 import {
   folderOfPattern,

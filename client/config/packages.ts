@@ -1,9 +1,11 @@
 // Finds the packages of a workspace: the folders that the root's assay.json names, else the workspaces of
 // npm, pnpm or yarn.
+
 import { readFileSync, statSync } from 'node:fs';
 import picomatch from 'picomatch';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { join, parseRelPath, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
+import { ASSAY_FOLDER } from '../../system/paths/assay-folder.ts';
 import { CONFIG_FILE } from '../action/workspace-roots.ts';
 import type { StatRecorder } from '../files/stat-recorder.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
@@ -35,7 +37,7 @@ const EMPTY_FILE: ConfigFile = {
   steps: new Map(),
 };
 
-const NEVER_PACKAGES: ReadonlySet<string> = new Set(['node_modules', '.git', '.assay']);
+const NEVER_PACKAGES: ReadonlySet<string> = new Set(['node_modules', '.git', ASSAY_FOLDER]);
 
 /** Texts of configuration files by path, which replace those on disk. */
 export type Texts = ReadonlyMap<RelPath, string>;

@@ -23,6 +23,7 @@ import { dirname, join } from 'node:path';
 import { isSystemError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
 import { makeFolder } from '../../system/files/make-folder.ts';
+import { ASSAY_FOLDER, IGNORES_ALL } from '../../system/paths/assay-folder.ts';
 import { identityText, ownIdentity } from '../../system/process/process-identity.ts';
 import { hasUtf8Path } from '../files/current-folder.ts';
 import { RUN } from '../limits.ts';
@@ -39,7 +40,7 @@ const OTHERS_MAY_WRITE = 0o002;
 
 /** Assay's folder in a workspace: for the locks, and for staging that cannot be beside the workspace. */
 export function assayFolder(workspace: string): string {
-  return join(workspace, '.assay');
+  return join(workspace, ASSAY_FOLDER);
 }
 
 /** The staging folders of this process, by Assay's folder in the workspace. */
@@ -181,7 +182,6 @@ function isAsProtected(folder: string, workspace: string): boolean {
 }
 
 const IGNORE_FILE = '.gitignore';
-const IGNORES_ALL = '*\n';
 
 /** Makes Assay's folder with an ignore file of its own, so that git shows none of it. */
 export function makeAssayFolder(home: string): void {

@@ -6,6 +6,7 @@
 // them, so there is no hit unless they are as the run left them.
 // A missing folder stands for everything missing below it, except where a package's programs were searched: others
 // may install them.
+
 import { lstatSync, type Stats } from 'node:fs';
 import { AssayError, isSystemError } from '../../core/errors.ts';
 import { parseRelPath, type RelPath } from '../../core/path.ts';
@@ -36,6 +37,7 @@ import {
   relativeIn,
   toBytes,
 } from '../../system/paths/absolute-path.ts';
+import { ASSAY_FOLDER } from '../../system/paths/assay-folder.ts';
 import type { ScratchFolders } from '../action/environment.ts';
 import { keeperOf } from '../action/owned-caches.ts';
 import { programPlaces } from '../action/program-folders.ts';
@@ -46,7 +48,7 @@ import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { sourceOfCompiled } from '../lenses/compiled-module.ts';
 import { OBSERVED } from '../limits.ts';
 import { kernelFileState, UNKNOWN } from './kernel-files.ts';
-import { ASSAY_FOLDER, type Listing, pathIn } from './listings.ts';
+import { type Listing, pathIn } from './listings.ts';
 import { LOADER_CACHE_FILE, loaderCache, RENAMED } from './loader-cache.ts';
 import { isInstalled, isKernelPath, type RootedPath, WORKSPACE } from './roots.ts';
 import { ABSENT, type States } from './states.ts';

@@ -9,6 +9,7 @@
 //   of its own (gather.ts). Caches of Python's tools are names, but for programs with a lens: steps leave none.
 // - `.git` counts without its type: in a worktree it is a file.
 // - The lens of the programs that listed the folder (hermeticity/lenses/lenses.ts).
+
 import { lstatSync } from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
 import { type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
@@ -24,10 +25,9 @@ import {
   parentFolder,
   relativeIn,
 } from '../../system/paths/absolute-path.ts';
+import { ASSAY_FOLDER } from '../../system/paths/assay-folder.ts';
 import type { RunRequest } from '../action/request.ts';
 
-/** Assay's folder in a workspace; it exists while Assay restores or runs something. */
-export const ASSAY_FOLDER = '.assay';
 const GIT = '.git';
 
 /** The part of a recorded listing that says what counts. */

@@ -3,6 +3,7 @@
 //   file HASH | program HASH | link TARGET | linked ROOT PATH | folder | names HASH | absent | other |
 //   unreadable
 //
+// The ignore file that Assay makes in its own folder while it works is `absent`.
 // With the lens of a file, as ../lenses/ says: placed HASH | placed program HASH | compiled | fits … | stale ….
 // For a name that was searched in the folders above a root: absent | above N N …, the numbers of the folders
 // that have it, counted upwards. For a pattern of names (name-patterns.ts): absent | there | unreadable.
@@ -15,6 +16,7 @@ import { LOADER_CACHE, MACHINE, type ObservedPath, type PathSet } from '../../co
 import { type FileLens, isFileLens } from '../../hermeticity/lenses/file-lenses.ts';
 import { namesNow } from '../../hermeticity/trace/folder-names.ts';
 import { type AbsPath, absPath, isAtOrBelow, relativeIn, toBytes } from '../../system/paths/absolute-path.ts';
+import { ASSAY_FOLDER, IGNORE_STATE } from '../../system/paths/assay-folder.ts';
 import { OwnedCaches } from '../action/owned-caches.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { isTracked } from '../inputs/git-tracked.ts';
@@ -30,6 +32,7 @@ import type { SystemFileMemo } from './system-file-memo.ts';
 
 export const ABSENT = 'absent';
 const UNREADABLE = 'unreadable';
+const ASSAYS_IGNORE_FILE = `/${ASSAY_FOLDER}/.gitignore`;
 
 /** What shows that a path set still holds, on the same machine, boot and user. */
 export interface SetCheck {
@@ -105,7 +108,7 @@ export class States {
     const path = this.roots.resolve(seen);
     if (path === undefined) return 'no such root';
     if (this.hides(path)) return ABSENT;
-    if (isRecordedAbsent(seen)) return isThere(path) ? 'there' : ABSENT;
+    if (isRecordedAbsent(seen)) return isThere(path) && !this.#isAssays(path) ? 'there' : ABSENT;
     const state = this.privatePaths.isPrivate(path)
       ? this.#withoutContent(path)
       : this.#read(path, { listing: seen.names ? seen : undefined, lens: lensOf(seen), onChunk });
@@ -232,7 +235,13 @@ export class States {
     // Reading a file of /proc or /sys may never end.
     if (!stats.isFile() || isVirtual(path)) return 'other';
     const kind = (stats.mode & 0o100) !== 0 ? 'program' : 'file';
-    return `${kind} ${this.#digests.digest(path, stats, () => bytes, onChunk).hash}`;
+    const state = `${kind} ${this.#digests.digest(path, stats, () => bytes, onChunk).hash}`;
+    return state === IGNORE_STATE && path.endsWith(ASSAYS_IGNORE_FILE) ? ABSENT : state;
+  }
+
+  /** The ignore file of Assay's folder, which is there only while Assay works in the workspace. */
+  #isAssays(path: AbsPath): boolean {
+    return path.endsWith(ASSAYS_IGNORE_FILE) && this.at(path) === ABSENT;
   }
 
   /** A link into a source tree is the same link in another checkout. */

@@ -1,5 +1,6 @@
 // Judges what an action read: file contents, probes of present and absent paths, listings, programs, links.
 // It decides which findings people see. What a hit compares is decided elsewhere (facts.ts).
+
 import type { RelPath } from '../../core/path.ts';
 import {
   type AbsPath,
@@ -9,11 +10,12 @@ import {
   readable,
   relativeIn,
 } from '../../system/paths/absolute-path.ts';
+import { ASSAY_FOLDER } from '../../system/paths/assay-folder.ts';
 import type { PathAccess } from '../trace/access.ts';
 import { AmbientProbes } from './ambient-probes.ts';
 import { type Fix, patternOf } from './finding.ts';
 import { kernelUse, OTHER_PROCESSES } from './kernel-files.ts';
-import { ASSAY_FOLDER, isExplained } from './omissions.ts';
+import { isExplained } from './omissions.ts';
 import { isHarmlessCache, isLockOfCargo } from './tool-caches.ts';
 import type { Location, VerdictState } from './verdict-state.ts';
 

@@ -7,6 +7,7 @@
 // Findings (judge-reads.ts) play no part here.
 
 import { isAtOrBelow, relativeIn } from '../../system/paths/absolute-path.ts';
+import { ASSAY_FOLDER } from '../../system/paths/assay-folder.ts';
 import type { Program } from '../lenses/listers.ts';
 import type { PathAccess } from '../trace/access.ts';
 import { isHarmlessCache, isLockOfCargo } from './tool-caches.ts';
@@ -20,9 +21,6 @@ export interface Omission {
   readonly inWorkspace?: true;
   readonly applies: (access: PathAccess, place: Location, state: VerdictState) => boolean;
 }
-
-/** Assay's own folder in the workspace. */
-export const ASSAY_FOLDER = '.assay';
 
 const MAKE_FOLDERS: readonly (Program | undefined)[] = ['esbuild-1', 'tsc-1'];
 
@@ -74,7 +72,7 @@ export const OMISSIONS: readonly Omission[] = [
   {
     name: 'Assay’s folder',
     reason: 'implied',
-    why: 'Assay makes and removes it while anything runs. A file in it that was read counts.',
+    why: 'Assay makes and removes it while anything runs. A file in it that was read counts; Assay’s own .gitignore counts as absent.',
     inWorkspace: true,
     applies: ({ kind, path }, _, { declared }) => {
       const relative = relativeIn(declared.workspace, path) ?? '';

@@ -1,5 +1,6 @@
 // Prepares an action to run in copies of its workspace: what to copy, where its program is, and which
 // variables to vary.
+
 import { lstatSync } from 'node:fs';
 import {
   actualEnvironment,
@@ -16,6 +17,7 @@ import { AssayError } from '../../core/errors.ts';
 import { childOf, isWithin, type RelPath, ROOT, toSystemPath } from '../../core/path.ts';
 import type { Access, TraceReport } from '../../hermeticity/trace/access.ts';
 import { type AbsPath, absPath, relativeIn } from '../../system/paths/absolute-path.ts';
+import { ASSAY_FOLDER } from '../../system/paths/assay-folder.ts';
 import type { RepeatableAction } from './experiment/trial.ts';
 import { REPRODUCE } from './limits.ts';
 
@@ -85,7 +87,7 @@ function isFolder(workspace: AbsPath, path: RelPath): boolean {
 
 /** Assay's own folder. A .git folder is copied, because a command may ask it for a version. */
 function isAssays(path: RelPath): boolean {
-  return path.split('/')[0] === '.assay';
+  return path.split('/')[0] === ASSAY_FOLDER;
 }
 
 /**

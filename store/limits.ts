@@ -35,6 +35,14 @@ export const STORE = {
   /** Labels without a hit, the newest first, after which a search by prefix ends. Each is a lookup. */
   deadLabels: 1000,
 
+  // Action leases
+
+  /** A lease without a heartbeat ends after this time. Three heartbeats fit. */
+  actionLeaseMs: 15 * SECOND,
+  actionHeartbeatMs: 5 * SECOND,
+  /** After its end a lease is remembered for so long: for a run that missed before the result came, and for a late write. */
+  endedLeaseMs: 60 * MINUTE,
+
   // Uploads in parts, and staging
 
   /** Unfinished uploads of one store. */

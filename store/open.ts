@@ -11,6 +11,8 @@
 //   uploads   engine        stores the parts; a finished upload enters like any other put
 //   labels    engine        stores names
 //             labels        serves a label only if its result is a hit; above all layers of results
+//   leases    engine        stores the newest lease of each action
+//             action-leases grants them
 //   history   engine        stores documents; no layer, because no hit depends on it
 //
 // Results ask `missing` of the outermost layer of blobs. Each tenant has its own layers, on the blobs that the
@@ -23,6 +25,7 @@ import { openDiskEngine, type Reconcile } from './disk/engine.ts';
 import type { Swept } from './disk/files/sweep.ts';
 import type { Space } from './disk/space/space.ts';
 import type { OnStoreEvent } from './events.ts';
+import { actionLeases } from './layers/action-leases.ts';
 import { checkingCompleteness } from './layers/completeness.ts';
 import { recordingDivergence } from './layers/divergence.ts';
 import { withEmptyBlob } from './layers/empty-blob.ts';
@@ -126,6 +129,7 @@ export function addLayers(engine: Engine, onEvent: OnStoreEvent): Store {
     ...layered(engine, engine, tenant, onEvent),
     review: reviewOf(engine.records, engine.labels),
     history: engine.history,
+    actionLeases: engine.leases && actionLeases(engine.leases),
     inspect: engine.inspect,
   };
 }

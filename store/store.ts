@@ -2,6 +2,7 @@
 // it, and client and server use nothing else. open.ts has the layers and their order.
 import type { Digest, Hash } from '../core/digest.ts';
 import type { Namespace } from '../core/namespace.ts';
+import type { ActionLeases, LeaseRecords } from './action-leases.ts';
 import type { History } from './history.ts';
 
 /**
@@ -309,6 +310,8 @@ export interface Store extends TenantParts {
   /** Undefined for a tenant: a server decides who reads which namespace. */
   readonly history?: History | undefined;
   /** Undefined for a tenant. */
+  readonly actionLeases?: ActionLeases | undefined;
+  /** Undefined for a tenant. */
   readonly review?: Review | undefined;
   /** Undefined if the store is in memory, and for a tenant. */
   readonly inspect?: (() => Promise<Inspection>) | undefined;
@@ -323,6 +326,7 @@ export interface Store extends TenantParts {
 export interface Engine extends TenantParts {
   readonly records: ResultRecords;
   readonly labels: LabelRecords;
+  readonly leases?: LeaseRecords | undefined;
   readonly history: History;
   tenant(namespace: string): TenantParts;
   readonly inspect?: (() => Promise<Inspection>) | undefined;

@@ -15,6 +15,7 @@ import type {
   StoredResult,
 } from '../store.ts';
 import { memoryHistory } from './history.ts';
+import { MemoryLeases } from './leases.ts';
 import { type KeptUploads, memoryUploads } from './uploads.ts';
 
 export interface KeptBlob {
@@ -23,7 +24,8 @@ export interface KeptBlob {
 }
 
 /** `kept`: for tests, which lose blobs. */
-export function memoryEngine(kept: Map<Hash, KeptBlob> = new Map()): Engine {
+export function memoryEngine(kept: Map<Hash, KeptBlob> = new Map(), now = Date.now): Engine {
+  const leases = new MemoryLeases(now);
   const uploads: KeptUploads = new Map();
   const partsOf = (tenant?: string) => {
     const blobs = memoryBlobs(kept, tenant);
@@ -34,6 +36,7 @@ export function memoryEngine(kept: Map<Hash, KeptBlob> = new Map()): Engine {
     tenant: (namespace) => partsOf(tenantIn(namespace)),
     records: memoryRecords(),
     labels: memoryLabels(),
+    leases,
     history: memoryHistory(),
     close: async () => {},
   };

@@ -23,7 +23,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
 export const ORDER: Readonly<Record<string, readonly string[]>> = {
   core: [
     'grpc-status.ts',
-    'bun.ts  concurrently.ts  edit-message.ts  errors.ts  key-version.ts  labels.ts  small-sha256.ts  text  units.ts  version.ts',
+    'action-lease.ts  bun.ts  concurrently.ts  edit-message.ts  errors.ts  key-version.ts  labels.ts  small-sha256.ts  text  units.ts  version.ts',
     'limits.ts  proto/generated/build/bazel/semver  proto/generated/google/protobuf',
     'proto/generated/google/rpc',
     'proto/generated',
@@ -35,7 +35,7 @@ export const ORDER: Readonly<Record<string, readonly string[]>> = {
   ],
   system: ['limits.ts', 'paths  process', 'files'],
   store: [
-    'limits.ts  size-limit.ts  history.ts',
+    'action-leases.ts  limits.ts  size-limit.ts  history.ts',
     'store.ts',
     'accounts.ts  events.ts  raw.ts',
     'shared  scrub  log  review  migration',

@@ -4,6 +4,7 @@ import { type KeptBlob, memoryEngine } from '../../../store/memory/engine.ts';
 import { addLayers, openMemoryStore } from '../../../store/open.ts';
 import { contentOf, putAll, readFrom } from '../content.ts';
 import { type Backend, describeStore } from '../contract.ts';
+import { describeActionLeases } from '../contract-action-leases.ts';
 import { describeHistory } from '../contract-history.ts';
 import { describeLabels } from '../contract-labels.ts';
 import { describeReview } from '../contract-review.ts';
@@ -31,6 +32,23 @@ describeLabels(backend);
 describeTenants(backend);
 describeReview(backend);
 describeHistory(backend);
+describeActionLeases({
+  name: 'the memory store',
+  async open() {
+    let now = Date.now();
+    const store = addLayers(
+      memoryEngine(new Map(), () => now),
+      () => {},
+    );
+    return {
+      store,
+      passTime: async (milliseconds) => {
+        now += milliseconds;
+      },
+      dispose: () => store.close(),
+    };
+  },
+});
 
 describe('openMemoryStore', () => {
   test('returns a separate store for each caller', async () => {

@@ -101,3 +101,9 @@ export interface LeaseReading {
   readonly now: number;
   readonly records: readonly (LeaseRecord | undefined)[];
 }
+
+/** A condition of a write: the record of this action is still the one that was read. */
+export interface UnchangedLease {
+  readonly address: LeaseAddress;
+  readonly record: LeaseRecord | undefined;
+}

@@ -3,6 +3,7 @@
 import { tenantIn } from '../../core/namespace.ts';
 import type { Clock } from '../../system/process/uptime.ts';
 import type { AccountSettings } from '../accounts.ts';
+import type { LeaseRecords } from '../action-leases.ts';
 import type { OnStoreEvent } from '../events.ts';
 import type { History } from '../history.ts';
 import {
@@ -23,6 +24,7 @@ import { Sweeper, type Swept } from './files/sweep.ts';
 import { faultOf } from './fs/faults.ts';
 import { prepareLayout } from './fs/layout.ts';
 import { Health } from './health.ts';
+import { DiskActionLeases } from './index/action-leases.ts';
 import { DiskHistory } from './index/history.ts';
 import { Index } from './index/index.ts';
 import { DiskLabels, labelBytes } from './index/labels.ts';
@@ -46,6 +48,7 @@ export interface DiskEngine extends DiskTenantParts {
   tenant(namespace: string): DiskTenantParts;
   readonly records: ResultRecords;
   readonly labels: LabelRecords;
+  readonly leases: LeaseRecords;
   readonly history: History;
   inspect(): Promise<Inspection>;
   /** Why the store can't be read or, with `isWritten`, written now. */
@@ -135,6 +138,7 @@ export async function openDiskEngine(
       });
     },
     labels: limitedLabels(labels, limitsIn, labelBytes),
+    leases: new DiskActionLeases(index.tables, layout.index, now),
     history: { ...history, put: health.watched(history.put) },
     async inspect() {
       const { DiskInspection } = await import('./inspection.ts');

@@ -13,7 +13,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   store: [
     114,
     [2, 'the words for misses, which were in the client and the dashboard'],
-    [2, 'action leases and fences, in the port of engines'],
+    [4, 'action leases and fences, in the port of engines and in two of them'],
   ],
   hermeticity: [89],
   client: [

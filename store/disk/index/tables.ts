@@ -34,6 +34,7 @@ const TABLES = {
   order: false,
   uploads: true,
   history: false,
+  'action-leases': true,
 } as const;
 
 export type TableName = keyof typeof TABLES;
@@ -49,7 +50,11 @@ const TABLE_NAMES: readonly TableName[] = [
   'order',
   'uploads',
   'history',
+  'action-leases',
 ];
+
+/** Leases are few. A store from before them gets their table with its first lease: a full disk could not take one. */
+const COUNTED = TABLE_NAMES.filter((name) => name !== 'action-leases');
 
 interface Opened {
   readonly root: Root;
@@ -165,7 +170,7 @@ export class Tables {
   /** The bytes of the file that are in use. */
   usedBytes(): number {
     let bytes = 0;
-    for (const name of TABLE_NAMES) bytes += bytesOf(this.table(name));
+    for (const name of COUNTED) bytes += bytesOf(this.table(name));
     return bytes;
   }
 

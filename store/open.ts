@@ -129,7 +129,7 @@ export function addLayers(engine: Engine, onEvent: OnStoreEvent): Store {
     ...layered(engine, engine, tenant, onEvent),
     review: reviewOf(engine.records, engine.labels),
     history: engine.history,
-    actionLeases: engine.leases && actionLeases(engine.leases),
+    actionLeases: actionLeases(engine.leases),
     inspect: engine.inspect,
   };
 }

@@ -326,7 +326,7 @@ export interface Store extends TenantParts {
 export interface Engine extends TenantParts {
   readonly records: ResultRecords;
   readonly labels: LabelRecords;
-  readonly leases?: LeaseRecords | undefined;
+  readonly leases: LeaseRecords;
   readonly history: History;
   tenant(namespace: string): TenantParts;
   readonly inspect?: (() => Promise<Inspection>) | undefined;

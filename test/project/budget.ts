@@ -13,7 +13,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   store: [
     114,
     [2, 'the words for misses, which were in the client and the dashboard'],
-    [4, 'action leases and fences, in the port of engines and in two of them'],
+    [5, 'action leases and fences, in the port of engines and in two of them'],
   ],
   hermeticity: [89],
   client: [
@@ -27,7 +27,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   'wings/bazel-worker': [7],
   'wings/dashboard': [99],
   'wings/doctor': [7],
-  'wings/fleet': [99],
+  'wings/fleet': [99, [2, 'action leases and fences in PostgreSQL']],
   'wings/gocache': [8],
   'wings/incident': [7],
   'wings/manual': [6, [1, '`assay help`: pages on the command line']],

@@ -8,6 +8,7 @@ import type { Engine, Inspection } from '../../../store/store.ts';
 import { FLEET } from '../limits.ts';
 import { FleetAccounts } from './accounts/accounts.ts';
 import { AcknowledgedPuts } from './acknowledged-puts.ts';
+import { FleetActionLeases } from './action-leases.ts';
 import { FleetBlobs } from './blobs.ts';
 import { Bucket } from './bucket.ts';
 import { FleetHistory } from './history.ts';
@@ -186,6 +187,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     },
     records: new FleetResults({ database, presence, acknowledged, space, accounts, now, onEvent }),
     labels: new FleetLabels(database, space, accounts),
+    leases: new FleetActionLeases(database),
     history: new FleetHistory(database),
     clock,
     janitor,

@@ -229,8 +229,30 @@ CREATE TABLE assay.account_figures (
 );
 `;
 
+/**
+ * - `action_lease`: the newest lease of each action (../action-leases.ts). A heartbeat changes no index.
+ * - `action_fence`: the last fence, one row, and the database that its epoch belongs to.
+ */
+const SEVENTH = `
+CREATE TABLE assay.action_lease (
+  namespace text COLLATE "C" NOT NULL,
+  key bytea NOT NULL,
+  version bigint NOT NULL,
+  until bigint NOT NULL,
+  record text NOT NULL,
+  PRIMARY KEY (namespace, key)
+) WITH (fillfactor = 50);
+CREATE TABLE assay.action_fence (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  epoch bigint NOT NULL,
+  number bigint NOT NULL,
+  here text NOT NULL
+) WITH (fillfactor = 10);
+INSERT INTO assay.action_fence (epoch, number, here) VALUES (0, 0, '');
+`;
+
 /** Each brings the tables to the version of its place in this list, counted from 1. */
-const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
+const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH];
 
 /** The version that this Assay needs. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

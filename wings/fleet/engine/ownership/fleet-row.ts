@@ -30,7 +30,7 @@ export interface FleetRow {
 }
 
 /** What no dump carries: PostgreSQL's system identifier, and the oid of the database. A new name changes neither. */
-const HERE = `(
+export const HERE = `(
   SELECT s.system_identifier || '/' || d.oid FROM pg_control_system() s, pg_database d
   WHERE d.datname = current_database())`;
 

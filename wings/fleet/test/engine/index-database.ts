@@ -21,6 +21,7 @@ const CLEAR = [
   'held_by',
   'label_held',
   'account_figures',
+  'action_lease',
 ]
   .map((name) => `DELETE FROM assay.${name};`)
   .join(' ');

@@ -469,6 +469,17 @@ const catalogue = {
     hint: 'Use another label: a label never changes what it names.',
     status: 409,
   },
+  ASSAY_STALE_FENCE: {
+    summary: 'The run has lost the lease of its action, so what it saves can’t become the newest.',
+    hint: 'Nothing to do: another run executes the action now. The files of this run stay as they are.',
+    status: 409,
+  },
+  ASSAY_LABEL_LEASED: {
+    summary:
+      'Another run holds the lease of the action, so its newest checkpoint or state can’t be replaced.',
+    hint: 'Wait for that run, or save again when it has ended, at the latest an hour after its start.',
+    status: 409,
+  },
   ASSAY_NO_HISTORY: {
     summary: 'This workspace has no earlier run to explain.',
     hint: 'Run `assay run` here first, with the same --store.',

@@ -2,7 +2,8 @@
 // Guarantees: of two that ask at once, one is granted the lease. Each grant has a greater fence than all before it, also
 // in a store that was restored from a copy. A lease ends by its release, or when its heartbeats stop.
 //
-// A lease is advice: whoever gets none runs the action all the same.
+// A lease is advice: whoever gets none runs the action all the same. What holds is the fence: a label that is written
+// under a lease is refused unless that lease is the newest of its action (layers/labels.ts).
 import type { EndReason, Fence, ReleaseReason } from '../core/action-lease.ts';
 import type { Hash } from '../core/digest.ts';
 import type { Namespace } from '../core/namespace.ts';
@@ -106,4 +107,12 @@ export interface LeaseReading {
 export interface UnchangedLease {
   readonly address: LeaseAddress;
   readonly record: LeaseRecord | undefined;
+}
+
+/** What a label is written under. */
+export interface LabelGuard {
+  /** The action that the label is about. */
+  readonly lease: LeaseAddress;
+  /** Of the lease of whoever writes. Undefined: it has none. */
+  readonly fence?: Fence | undefined;
 }

@@ -42,6 +42,8 @@ export const STORE = {
   actionHeartbeatMs: 5 * SECOND,
   /** After its end a lease is remembered for so long: for a run that missed before the result came, and for a late write. */
   endedLeaseMs: 60 * MINUTE,
+  /** After the start of a lease, a write without a fence does not replace the newest checkpoint for at most so long. */
+  guardedLabelMs: 60 * MINUTE,
 
   // Uploads in parts, and staging
 

@@ -12,7 +12,7 @@
 //   labels    engine        stores names
 //             labels        serves a label only if its result is a hit; above all layers of results
 //   leases    engine        stores the newest lease of each action
-//             action-leases grants them
+//             action-leases grants them, and says under which of them a label may be written
 //   history   engine        stores documents; no layer, because no hit depends on it
 //
 // Results ask `missing` of the outermost layer of blobs. Each tenant has its own layers, on the blobs that the
@@ -136,7 +136,7 @@ export function addLayers(engine: Engine, onEvent: OnStoreEvent): Store {
 
 /** Each view of a store has its own layers: results and labels ask for the blobs of its tenant. */
 function layered(
-  { records, labels, fault, close }: Engine,
+  { records, labels, leases, fault, close }: Engine,
   parts: TenantParts,
   tenant: (namespace: string) => Store,
   onEvent: OnStoreEvent,
@@ -147,7 +147,7 @@ function layered(
     blobs,
     results,
     uploads: parts.uploads,
-    labels: liveLabels(labels, results),
+    labels: liveLabels(labels, results, leases),
     tenant,
     fault,
     close,

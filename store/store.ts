@@ -2,7 +2,7 @@
 // it, and client and server use nothing else. open.ts has the layers and their order.
 import type { Digest, Hash } from '../core/digest.ts';
 import type { Namespace } from '../core/namespace.ts';
-import type { ActionLeases, LeaseRecords } from './action-leases.ts';
+import type { ActionLeases, LabelGuard, LeaseRecords, UnchangedLease } from './action-leases.ts';
 import type { History } from './history.ts';
 
 /**
@@ -195,7 +195,7 @@ export interface Labelled {
 
 /** Names of results, found by prefix. A label keeps its result for as long as that result is a hit. */
 export interface Labels {
-  put(address: LabelAddress, key: Hash): Promise<'stored' | 'taken'>;
+  put(address: LabelAddress, key: Hash, guard?: LabelGuard): Promise<'stored' | 'taken'>;
   /**
    * The label `exact`; otherwise the newest label with the first prefix, then with the second, and so on.
    * Only labels whose result is a hit now count.
@@ -210,8 +210,16 @@ export interface LabelRecords {
   withPrefix(namespace: Namespace, prefix: string): AsyncIterable<Labelled>;
   /** Those that have a label. */
   namespaces(): Promise<Namespace[]>;
-  /** Only if `replacing`, as `get` returned it, is still stored. False if another writer was first. */
-  put(address: LabelAddress, key: Hash, replacing: Labelled | undefined): Promise<boolean>;
+  /**
+   * Only if `replacing`, as `get` returned it, is still stored, and the lease is unchanged. False if another writer was
+   * first.
+   */
+  put(
+    address: LabelAddress,
+    key: Hash,
+    replacing: Labelled | undefined,
+    lease?: UnchangedLease,
+  ): Promise<boolean>;
   /** Only if it still has this key. False if it has changed or is gone. */
   remove(address: LabelAddress, key: Hash): Promise<boolean>;
 }

@@ -5,15 +5,20 @@
 // Invariants:
 // F1 At most one lease of an action is alive: a new one replaces a record only after that has ended.
 // F2 The fence of a new lease is taken after the record that it replaces was read, so it is greater.
+// F3 A label is written with a fence only while the record with this fence is the newest of the action. The engine
+//    compares the record in the transaction of the label.
 import { isSameFence } from '../../core/action-lease.ts';
+import { AssayError } from '../../core/errors.ts';
 import type {
   Acquired,
   ActionLeases,
   Holding,
+  LabelGuard,
   LeaseAddress,
   LeaseRecord,
   LeaseRecords,
   LeaseState,
+  UnchangedLease,
 } from '../action-leases.ts';
 import { STORE } from '../limits.ts';
 
@@ -84,4 +89,31 @@ function stateOf(record: LeaseRecord, now: number): LeaseState {
     expiresInMs: isLiving ? until - now : 0,
     end,
   };
+}
+
+/**
+ * The condition under which the label may be written. Throws if it may not: with a fence that is not the newest of the
+ * action, or without one while another run holds the lease, for at most STORE.guardedLabelMs after its start.
+ */
+export async function labelCondition(
+  records: LeaseRecords,
+  { lease: address, fence }: LabelGuard,
+): Promise<UnchangedLease> {
+  const { now, records: found } = await records.get([address]);
+  const [record] = found;
+  const lease = record && stateOf(record, now);
+  if (fence) {
+    if (!isSameFence(fence, lease?.fence)) throw staleFence(lease);
+  } else if (lease && !lease.end && lease.heldMs < STORE.guardedLabelMs) throw leased(lease);
+  return { address, record };
+}
+
+function staleFence(newest: LeaseState | undefined): AssayError {
+  const why = newest ? 'another run has taken the action over' : 'its lease has ended and is forgotten';
+  return new AssayError('ASSAY_STALE_FENCE', why);
+}
+
+function leased({ heldMs }: LeaseState): AssayError {
+  const seconds = Math.round(heldMs / 1000);
+  return new AssayError('ASSAY_LABEL_LEASED', `another run has held the action's lease for ${seconds} s`);
 }

@@ -7,10 +7,12 @@
 import { AssayError } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import { isLossless } from '../../core/text/lossless.ts';
+import type { LabelGuard, LeaseRecords } from '../action-leases.ts';
 import { STORE } from '../limits.ts';
 import type { LabelAddress, Labelled, LabelRecords, Labels, Results } from '../store.ts';
+import { labelCondition } from './action-leases.ts';
 
-export function liveLabels(records: LabelRecords, results: Results): Labels {
+export function liveLabels(records: LabelRecords, results: Results, leases: LeaseRecords): Labels {
   async function isHit(namespace: Namespace, { key }: Labelled): Promise<boolean> {
     return (await results.get({ namespace, key })) !== undefined;
   }
@@ -25,12 +27,17 @@ export function liveLabels(records: LabelRecords, results: Results): Labels {
     return undefined;
   }
 
-  async function put(address: LabelAddress, key: Labelled['key']): Promise<'stored' | 'taken'> {
+  async function put(
+    address: LabelAddress,
+    key: Labelled['key'],
+    guard?: LabelGuard,
+  ): Promise<'stored' | 'taken'> {
     refuseInvalidLabel(address.label);
+    const lease = guard && (await labelCondition(leases, guard));
     const current = await records.get(address);
     if (current?.key === key) return 'stored';
     if (current && (await isHit(address.namespace, current))) return 'taken';
-    return (await records.put(address, key, current)) ? 'stored' : put(address, key);
+    return (await records.put(address, key, current, lease)) ? 'stored' : put(address, key, guard);
   }
 
   return {

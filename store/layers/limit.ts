@@ -81,9 +81,9 @@ export function limitedLabels(
     get: (address) => labels.get(address),
     withPrefix: (namespace, prefix) => labels.withPrefix(namespace, prefix),
     namespaces: () => labels.namespaces(),
-    put: (address, key, replacing) =>
+    put: (address, key, replacing, lease) =>
       limitsIn(address.namespace).withReserved(replacing ? 0 : bytesOf(address), () =>
-        labels.put(address, key, replacing),
+        labels.put(address, key, replacing, lease),
       ),
     remove: (address, key) => labels.remove(address, key),
   };

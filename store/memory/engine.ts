@@ -35,7 +35,7 @@ export function memoryEngine(kept: Map<Hash, KeptBlob> = new Map(), now = Date.n
     ...partsOf(),
     tenant: (namespace) => partsOf(tenantIn(namespace)),
     records: memoryRecords(),
-    labels: memoryLabels(),
+    labels: memoryLabels(leases),
     leases,
     history: memoryHistory(),
     close: async () => {},
@@ -91,7 +91,7 @@ function memoryRecords(): ResultRecords {
 }
 
 /** A Map iterates in the order of insertion. */
-function memoryLabels(): LabelRecords {
+function memoryLabels(leases: MemoryLeases): LabelRecords {
   const kept = new Map<string, Labelled>();
   const nameOf = ({ namespace, label }: LabelAddress) => `${namespace}\0${label}`;
   return {
@@ -106,9 +106,9 @@ function memoryLabels(): LabelRecords {
     async namespaces() {
       return [...new Set([...kept.keys()].map((name) => name.slice(0, name.indexOf('\0')) as Namespace))];
     },
-    async put(address, key, replacing) {
+    async put(address, key, replacing, lease) {
       const name = nameOf(address);
-      if (kept.get(name)?.key !== replacing?.key) return false;
+      if (kept.get(name)?.key !== replacing?.key || !leases.isUnchanged(lease)) return false;
       kept.delete(name);
       kept.set(name, { label: address.label, key });
       return true;

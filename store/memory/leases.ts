@@ -1,6 +1,12 @@
 // Action leases in the memory of this process. A restart begins a new epoch.
 import type { Fence } from '../../core/action-lease.ts';
-import type { LeaseAddress, LeaseReading, LeaseRecord, LeaseRecords } from '../action-leases.ts';
+import type {
+  LeaseAddress,
+  LeaseReading,
+  LeaseRecord,
+  LeaseRecords,
+  UnchangedLease,
+} from '../action-leases.ts';
 
 export class MemoryLeases implements LeaseRecords {
   readonly #now: () => number;
@@ -11,6 +17,10 @@ export class MemoryLeases implements LeaseRecords {
   constructor(now: () => number) {
     this.#now = now;
     this.#epoch = Math.floor(now() / 1000);
+  }
+
+  isUnchanged(lease: UnchangedLease | undefined): boolean {
+    return !lease || this.#kept.get(nameOf(lease.address)) === lease.record;
   }
 
   async get(addresses: readonly LeaseAddress[]): Promise<LeaseReading> {

@@ -1,11 +1,12 @@
 // The contract of action leases and fences. Every engine passes it.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { compareFences, type Fence } from '../../core/action-lease.ts';
-import { parseNamespace } from '../../core/namespace.ts';
+import type { Hash } from '../../core/digest.ts';
+import { DEFAULT_NAMESPACE, parseNamespace } from '../../core/namespace.ts';
 import type { ActionLeases, Holding, LeaseRequest, LeaseState } from '../../store/action-leases.ts';
 import { STORE } from '../../store/limits.ts';
-import type { Store } from '../../store/store.ts';
-import { addressOf } from './content.ts';
+import type { LabelAddress, Store } from '../../store/store.ts';
+import { addressOf, contentOf, putOne, resultNaming } from './content.ts';
 
 export interface OpenedLeases {
   readonly store: Store;
@@ -166,6 +167,96 @@ export function describeActionLeases(backend: LeaseBackend): void {
       expect(await leases.forgetEnded(10)).toBe(1);
       const states = await leases.states([addressOf('gone'), addressOf('late'), ACTION]);
       expect(states.map((state) => state?.holder)).toEqual([undefined, undefined, 'ci-7']);
+    });
+
+    describe('and labels', () => {
+      const LABEL: LabelAddress = { namespace: DEFAULT_NAMESPACE, label: 'checkpoint' };
+      let key: Hash;
+
+      beforeEach(async () => {
+        key = await result('one');
+      });
+
+      /** Stores a result that is a hit. */
+      async function result(name: string): Promise<Hash> {
+        const address = addressOf(name);
+        await store.results.put(address, resultNaming(await putOne(store, contentOf(name, 100))));
+        return address.key;
+      }
+
+      const put = (fence?: Fence, label = LABEL.label, lease = ACTION) =>
+        store.labels.put({ ...LABEL, label }, key, { lease, fence });
+      const newest = async () => (await store.labels.newest(DEFAULT_NAMESPACE, ['']))?.label;
+      const STALE = { code: 'ASSAY_STALE_FENCE' };
+      const LEASED = { code: 'ASSAY_LABEL_LEASED' };
+
+      test('the holder of the newest lease writes a label, also after its end', async () => {
+        const first = await granted('ci-7');
+        expect(await put(first.fence, 'a')).toBe('stored');
+        await opened.passTime(LIFE + 1000);
+        expect(await put(first.fence, 'b')).toBe('stored');
+        await leases.release(ACTION, holding('ci-7', first), { reason: 'done' });
+        expect(await put(first.fence, 'c')).toBe('stored');
+        expect(await newest()).toBe('c');
+      });
+
+      test('a stale fence is refused, whatever became of the newer lease', async () => {
+        const first = await granted('ci-7');
+        await opened.passTime(LIFE + 1000);
+        const second = await granted('ci-8');
+        expect(await put(second.fence, 'newer')).toBe('stored');
+        await expect(put(first.fence, 'older')).rejects.toMatchObject(STALE);
+        await leases.release(ACTION, holding('ci-8', second), { reason: 'done' });
+        await expect(put(first.fence, 'older')).rejects.toMatchObject(STALE);
+        await expect(put(first.fence, 'newer')).rejects.toMatchObject(STALE);
+        await opened.passTime(STORE.endedLeaseMs + 1000);
+        await leases.forgetEnded(10);
+        await expect(put(first.fence, 'older')).rejects.toMatchObject(STALE);
+        expect(await newest()).toBe('newer');
+      });
+
+      test('a fence of another action, or one that was never given, is refused', async () => {
+        const { fence } = await granted('ci-7');
+        const wrong = [
+          { ...fence, number: fence.number + 1 },
+          { ...fence, epoch: fence.epoch + 1 },
+        ];
+        for (const other of wrong) await expect(put(other)).rejects.toMatchObject(STALE);
+        await expect(put(fence, 'a', addressOf('other'))).rejects.toMatchObject(STALE);
+        expect(await newest()).toBeUndefined();
+      });
+
+      test('without a fence a label is written, unless the lease is held, and then at most for an hour', async () => {
+        expect(await put(undefined, 'before')).toBe('stored');
+        const first = await granted('ci-7');
+        await expect(put(undefined, 'during')).rejects.toMatchObject(LEASED);
+        for (let passed = 0; passed <= STORE.guardedLabelMs; passed += LIFE - 1000) {
+          await opened.passTime(LIFE - 1000);
+          await leases.heartbeat(ACTION, holding('ci-7', first));
+        }
+        expect(await put(undefined, 'an hour later')).toBe('stored');
+        await leases.release(ACTION, holding('ci-7', first), { reason: 'done' });
+        const { outcome } = await leases.acquire(ACTION, runner('ci-8', { after: first.fence }));
+        expect(outcome).toBe('granted');
+        await expect(put(undefined, 'again')).rejects.toMatchObject(LEASED);
+        await opened.passTime(LIFE + 1000);
+        expect(await put(undefined, 'after')).toBe('stored');
+      });
+
+      test('a label that is written while the lease changes hands is refused or comes before', async () => {
+        for (let round = 0; round < 8; round++) {
+          const address = addressOf(`round ${round}`);
+          const old = await granted('old', address);
+          await opened.passTime(LIFE + 1000);
+          const late = put(old.fence, `${round} late`, address).catch(() => 'refused');
+          const { lease } = await leases.acquire(address, runner('new'));
+          const seen = await store.labels.newest(DEFAULT_NAMESPACE, [], `${round} late`);
+          const outcome = await late;
+          expect(await put(lease.fence, `${round} new`, address)).toBe('stored');
+          if (!seen) expect(outcome).toBe('refused');
+          expect(await newest()).toBe(`${round} new`);
+        }
+      });
     });
   });
 }

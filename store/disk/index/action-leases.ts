@@ -132,6 +132,10 @@ export async function whileUnchanged(
   return isSame && (await written) === true;
 }
 
+export function isLeaseUnchanged(tables: Tables, lease: UnchangedLease | undefined): boolean {
+  return !lease || find(tables, lease.address)?.version === lease.record?.version;
+}
+
 function find(tables: Tables, address: LeaseAddress): LeaseRecord | undefined {
   return findRow(tables, resultKeyOf(address))?.record;
 }

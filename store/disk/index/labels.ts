@@ -5,7 +5,9 @@
 import { getLastVersion } from 'lmdb';
 import type { Hash } from '../../../core/digest.ts';
 import type { Namespace } from '../../../core/namespace.ts';
+import type { UnchangedLease } from '../../action-leases.ts';
 import type { LabelAddress, Labelled, LabelRecords } from '../../store.ts';
+import { isLeaseUnchanged, whileUnchanged } from './action-leases.ts';
 import { LabelOrder, ROW_BYTES } from './label-order.ts';
 import { decodeLabel, encodeLabel, labelAddressOf, labelKeyOf } from './records.ts';
 import { peek, type Row, read, rowsFrom, type Table, type Tables } from './tables.ts';
@@ -84,12 +86,17 @@ export class DiskLabels implements LabelRecords {
     return found;
   }
 
-  async put(address: LabelAddress, key: Hash, replacing: Labelled | undefined): Promise<boolean> {
+  async put(
+    address: LabelAddress,
+    key: Hash,
+    replacing: Labelled | undefined,
+    lease?: UnchangedLease,
+  ): Promise<boolean> {
     for (;;) {
       this.#tables.refresh();
       const current = this.#find(address);
-      if (current?.key !== replacing?.key) return false;
-      if (await this.#putAfter(this.#lastNumber(), address, key, current)) return true;
+      if (current?.key !== replacing?.key || !isLeaseUnchanged(this.#tables, lease)) return false;
+      if (await this.#putAfter(this.#lastNumber(), address, key, current, lease)) return true;
     }
   }
 
@@ -112,12 +119,13 @@ export class DiskLabels implements LabelRecords {
     return peek(this.#table, COUNTER) && getLastVersion();
   }
 
-  /** False if another label was put since. */
+  /** False if another label was put since, or the lease has changed. */
   async #putAfter(
     last: number | undefined,
     address: LabelAddress,
     key: Hash,
     current: Numbered | undefined,
+    lease: UnchangedLease | undefined,
   ): Promise<boolean> {
     const number = (last ?? 0) + 1;
     const labelKey = labelKeyOf(address);
@@ -128,10 +136,12 @@ export class DiskLabels implements LabelRecords {
       if (current) this.#order.remove(address, current.number);
       this.#order.add(address, number);
     };
-    const isPut = await this.#tables.commitIfSpace(labelBytes(address), () =>
+    const putNext = () =>
       last === undefined
         ? this.#table.ifNoExists(COUNTER, change)
-        : this.#table.ifVersion(COUNTER, last, change),
+        : this.#table.ifVersion(COUNTER, last, change);
+    const isPut = await this.#tables.commitIfSpace(labelBytes(address), () =>
+      lease ? whileUnchanged(this.#tables, lease, putNext) : putNext(),
     );
     if (isPut && !current) this.#onLabel(address, labelBytes(address));
     return isPut;

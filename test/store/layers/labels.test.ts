@@ -5,6 +5,7 @@ import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import { sha256 } from '../../../core/sha256.ts';
 import { liveLabels } from '../../../store/layers/labels.ts';
 import { STORE } from '../../../store/limits.ts';
+import { MemoryLeases } from '../../../store/memory/leases.ts';
 import type { LabelRecords, Results } from '../../../store/store.ts';
 
 const LIVE = sha256(Buffer.from('live')) as Hash;
@@ -26,7 +27,7 @@ function search(dead: number) {
       yield { label: 'live', key: LIVE };
     },
   };
-  const labels = liveLabels(records as LabelRecords, results as Results);
+  const labels = liveLabels(records as LabelRecords, results as Results, new MemoryLeases(Date.now));
   return { newest: (prefixes = ['']) => labels.newest(DEFAULT_NAMESPACE, prefixes), lookups: () => lookups };
 }
 

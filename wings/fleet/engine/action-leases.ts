@@ -6,7 +6,13 @@
 // given twice. Epochs are seconds since 1970, or one more than the last.
 import type { Fence } from '../../../core/action-lease.ts';
 import type { Hash } from '../../../core/digest.ts';
-import type { LeaseAddress, LeaseReading, LeaseRecord, LeaseRecords } from '../../../store/action-leases.ts';
+import type {
+  LeaseAddress,
+  LeaseReading,
+  LeaseRecord,
+  LeaseRecords,
+  UnchangedLease,
+} from '../../../store/action-leases.ts';
 import { type Database, hashArray, type Statement } from './index/database.ts';
 import { HERE } from './ownership/fleet-row.ts';
 
@@ -57,6 +63,26 @@ const REMOVE: Statement = {
       SELECT namespace, key FROM assay.action_lease WHERE until < $1 LIMIT $2 FOR UPDATE SKIP LOCKED
     ) AS old WHERE l.namespace = old.namespace AND l.key = old.key RETURNING l.version`,
 };
+
+/**
+ * The common table `unchanged`: it has a row if the lease is still the one that was read, and then nobody replaces it
+ * before the end of the statement. Its values are those of `leaseValues`, from this number on. A version of null stands
+ * for an action without a lease: one that is granted meanwhile counts as later.
+ */
+export function leaseCondition(first: number): string {
+  const [namespace, key, version] = [`$${first}::text`, `$${first + 1}::bytea`, `$${first + 2}::bigint`];
+  return `
+    same AS MATERIALIZED (
+      SELECT version FROM assay.action_lease WHERE namespace = ${namespace} AND key = ${key} FOR SHARE
+    ),
+    unchanged AS (SELECT WHERE ${namespace} IS NULL OR (SELECT version FROM same) IS NOT DISTINCT FROM ${version})`;
+}
+
+export function leaseValues(lease: UnchangedLease | undefined): unknown[] {
+  if (!lease) return [null, null, null];
+  const { address, record } = lease;
+  return [...valuesOf(address), record?.version ?? null];
+}
 
 function valuesOf({ namespace, key }: LeaseAddress): unknown[] {
   return [namespace, Buffer.from(key, 'hex')];

@@ -2,9 +2,11 @@
 
 import type { Hash } from '../../../core/digest.ts';
 import type { Namespace } from '../../../core/namespace.ts';
+import type { UnchangedLease } from '../../../store/action-leases.ts';
 import type { LabelAddress, Labelled, LabelRecords } from '../../../store/store.ts';
 import { FLEET } from '../limits.ts';
 import type { FleetAccounts } from './accounts/accounts.ts';
+import { leaseCondition, leaseValues } from './action-leases.ts';
 import type { Database, Statement } from './index/database.ts';
 import { labelInIndex, labelsHeld } from './index/held-bytes.ts';
 import type { FleetSpace } from './space.ts';
@@ -45,9 +47,10 @@ const NAMESPACES: Statement = {
 const ADD: Statement = {
   name: 'label add',
   text: `
-    WITH added AS (
+    WITH ${leaseCondition(6)},
+      added AS (
         INSERT INTO assay.label AS l (namespace, label, key, number, holder)
-        VALUES ($1, $2, $3, nextval('assay.generation'), $5::int)
+        SELECT $1, $2, $3, nextval('assay.generation'), $5::int FROM unchanged
         ON CONFLICT DO NOTHING RETURNING number, holder, ${labelInIndex('l')} AS bytes
       ),
       counted AS (
@@ -60,7 +63,8 @@ const ADD: Statement = {
 const REPLACE: Statement = {
   name: 'label replace',
   text: `
-    UPDATE assay.label SET key = $3, number = nextval('assay.generation')
+    WITH ${leaseCondition(5)}
+    UPDATE assay.label SET key = $3, number = nextval('assay.generation') FROM unchanged
     WHERE namespace = $1 AND label = $2 AND key = $4 RETURNING number`,
 };
 
@@ -120,16 +124,18 @@ export class FleetLabels implements LabelRecords {
     { namespace, label }: LabelAddress,
     key: Hash,
     replacing: Labelled | undefined,
+    lease?: UnchangedLease,
   ): Promise<boolean> {
     const holder = this.#accounts.holderOf(namespace);
     this.#space.refuseIfFull('index', 1, holder);
     const values = [namespace, Buffer.from(label), Buffer.from(key, 'hex')];
     if (replacing) {
-      const rows = await this.#database.query(REPLACE, [...values, Buffer.from(replacing.key, 'hex')]);
+      const replaced = Buffer.from(replacing.key, 'hex');
+      const rows = await this.#database.query(REPLACE, [...values, replaced, ...leaseValues(lease)]);
       return rows.length > 0;
     }
     const number = holder && (await this.#accounts.numbersOf(holder)).own;
-    const more = [randomShard(), number ?? null];
+    const more = [randomShard(), number ?? null, ...leaseValues(lease)];
     const [added] = await this.#database.query<{ bytes: number }>(ADD, [...values, ...more]);
     if (added) this.#space.stored('index', added.bytes, holder);
     return added !== undefined;

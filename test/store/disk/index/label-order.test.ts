@@ -8,6 +8,7 @@ import { DiskLabels } from '../../../../store/disk/index/labels.ts';
 import { labelKeyOf } from '../../../../store/disk/index/records.ts';
 import { type Table, type TableName, Tables } from '../../../../store/disk/index/tables.ts';
 import { liveLabels } from '../../../../store/layers/labels.ts';
+import { MemoryLeases } from '../../../../store/memory/leases.ts';
 import { addressOf, contentOf, putOne, resultNaming } from '../../content.ts';
 import { useFolders } from '../../folders.ts';
 
@@ -43,7 +44,7 @@ const HITS = {
 };
 
 async function first(labels: DiskLabels, prefix: string): Promise<string | undefined> {
-  return (await liveLabels(labels, HITS).newest(TEAM, [prefix]))?.label;
+  return (await liveLabels(labels, HITS, new MemoryLeases(Date.now)).newest(TEAM, [prefix]))?.label;
 }
 
 /** 10,000 labels of 100 branches; those of one branch were put one after another. */

@@ -14,7 +14,7 @@ import type { InputSource } from '../inputs/inputs.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
 import type { Report } from '../terminal/events.ts';
 import type { ToolMemo } from '../tools/tool-memo.ts';
-import { resolveTool, type Tool, toolProperties } from '../tools/tools.ts';
+import { isStill, resolveTool, type Tool, toolProperties } from '../tools/tools.ts';
 
 /** What reads the files and variables that make a key. */
 interface KeySources {
@@ -64,7 +64,7 @@ export function changedSince(action: KeyedAction, { cache, caller }: KeySources)
     const changed = cache.inputs.changeSince(inputs, request);
     if (changed !== undefined) return changed;
     const now = resolveTools(request, cache.digests, caller, resolveTool);
-    const touched = now.some(({ stamp }, at) => stamp !== tools[at]?.stamp);
+    const touched = now.some((tool, at) => !isStill(tools[at], tool));
     return touched ? 'its tools changed while it ran' : undefined;
   } catch (error) {
     return `its inputs or tools are not there any more: ${messageOf(error)}`;

@@ -9,9 +9,10 @@ import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Property } from '../../core/action.ts';
 import { AssayError, type ErrorCode } from '../../core/errors.ts';
 import { absPath } from '../../system/paths/absolute-path.ts';
+import { INSTALLED_SOFTWARE } from '../../system/paths/installed-software.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { realPathOf } from '../files/real-path.ts';
-import { rowOf, type StatRow } from '../files/stat-table.ts';
+import { ABSENT, rowOf, type StatRow } from '../files/stat-table.ts';
 import { mayBePlaced, placedState } from '../lenses/placed-text.ts';
 import { DECLARED } from '../limits.ts';
 import { type PackageShim, packageShimAt } from './package-shim.ts';
@@ -26,6 +27,8 @@ export interface Tool {
   readonly stamp: string;
   /** The same as rows, to check that they had settled before the tool is remembered. */
   readonly rows: readonly StatRow[];
+  /** How many hard links each of its files has; 0 for a file that is no installed software. */
+  readonly links: readonly number[];
   /** Interpreters that its first line searches on PATH: the command must find them too. */
   readonly interpreters: readonly Tool[];
 }
@@ -77,7 +80,29 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
   const identity = parts.map((part) => part.identity).join('+');
   const stamp = parts.map((part) => part.stamp).join(STAMP_JOINT);
   const rows = parts.flatMap((part) => part.rows);
-  return { name, file, identity, stamp, rows, interpreters };
+  const links = parts.flatMap((part) => part.links);
+  return { name, file, identity, stamp, rows, links, interpreters };
+}
+
+/**
+ * Whether nothing touched the tool since, or only somebody's hard links did. pnpm links each installed file from its
+ * store, so an installation elsewhere changes the ctime and the link count of a file here. `now` has read the content.
+ */
+export function isStill(before: Tool | undefined, now: Tool): boolean {
+  if (before?.stamp === now.stamp) return true;
+  const isSame = before?.file === now.file && before.identity === now.identity;
+  return isSame && now.rows.every((row, at) => onlyLinksDiffer(before, now, at, row));
+}
+
+function onlyLinksDiffer(before: Tool, now: Tool, at: number, row: StatRow): boolean {
+  const [size, mtime, ctime, inode] = before.rows[at] ?? ABSENT;
+  const isSameFile = size === row[0] && mtime === row[1] && inode === row[3];
+  return isSameFile && (ctime === row[2] || before.links[at] !== now.links[at]);
+}
+
+/** Software that a package manager or the system put there, and nobody edits. */
+function isSoftware(file: string): boolean {
+  return file.includes(PACKAGES) || INSTALLED_SOFTWARE.some((folder) => file.startsWith(`${folder}/`));
 }
 
 /** The stamp of the found file alone, without interpreters; undefined if nothing is found. */
@@ -124,11 +149,16 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function examine(file: string, search: ToolSearch): Pick<Tool, 'identity' | 'stamp' | 'rows'> {
+function examine(file: string, search: ToolSearch): Pick<Tool, 'identity' | 'stamp' | 'rows' | 'links'> {
   const stats = statSync(file);
   const identity =
     identityInPlace(file, stats, search) ?? search.digests.digest(file, stats, () => file).hash;
-  return { identity, stamp: stampOf(file, stats), rows: [rowOf(stats)] };
+  return {
+    identity,
+    stamp: stampOf(file, stats),
+    rows: [rowOf(stats)],
+    links: [isSoftware(file) ? stats.nlink : 0],
+  };
 }
 
 function identityInPlace(file: string, stats: Stats, { workspace }: ToolSearch): string | undefined {

@@ -1,10 +1,11 @@
 // Wrong hits that hostile testing found, each as the smallest run that showed it.
-import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, linkSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isSettled } from '../../client/files/settled.ts';
-import { Workshop } from '../rig/assay.ts';
+import { type Summary, Workshop } from '../rig/assay.ts';
 import { untilThere } from '../rig/waiting.ts';
 
 let shop: Workshop;
@@ -68,6 +69,42 @@ test('a run whose tool was replaced meanwhile is not published under the old too
   expect((await running).summary).toMatchObject({
     published: false,
     notPublished: 'its tools changed while it ran',
+  });
+});
+
+describe('a tool that somebody links while a command runs', () => {
+  const TEXT = '#!/bin/sh\necho old\n';
+
+  /** Runs the tool at `file`, and calls `meanwhile` with its path while the command runs. */
+  async function summaryWith(file: string, meanwhile: (tool: string) => void): Promise<Summary> {
+    const tool = shop.write(file, TEXT, 0o755);
+    const flags = ['--hermetic=off', '--tool', `./${file}`, '--output', 'out'];
+    const running = sh(`echo > .started; ${untilThere(gate('go'))}; ./${file} > out`, ...flags);
+    await started('.started');
+    meanwhile(tool);
+    open('go');
+    return (await running).summary;
+  }
+  const link = (tool: string) => linkSync(tool, gate('link'));
+  const setTimesOf = (from: string, to: string) => execFileSync('touch', ['-r', from, to]);
+
+  function rewrite(tool: string): void {
+    link(tool);
+    setTimesOf(tool, gate('times'));
+    writeFileSync(tool, TEXT.replace('old', 'new'));
+    setTimesOf(gate('times'), tool);
+  }
+
+  test('is the same, if it is a file of a package', async () => {
+    expect(await summaryWith('node_modules/pkg/tool', link)).toMatchObject({ published: true });
+  });
+
+  test.each([
+    ['another file', 'bin/tool', link],
+    ['other content', 'node_modules/pkg/tool', rewrite],
+    ['a touched file', 'node_modules/pkg/tool', (tool: string) => chmodSync(tool, 0o700)],
+  ])('is not the same: %s', async (_, file, meanwhile) => {
+    expect((await summaryWith(file, meanwhile)).notPublished).toBe('its tools changed while it ran');
   });
 });
 

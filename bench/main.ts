@@ -17,6 +17,7 @@ const flags = firstFlag === -1 ? [] : given.slice(firstFlag);
 /** These run only by name. */
 const LONG = [
   'cold',
+  'commands',
   'graph',
   'growth',
   'large-store',

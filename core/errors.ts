@@ -301,6 +301,32 @@ const catalogue = {
     hint: 'Name the folder that `assay store backup` wrote. Repeat that command if it was interrupted.',
     status: 404,
   },
+  ASSAY_BUNDLE_DAMAGED: {
+    summary: 'The file is no whole bundle. Nothing of it is visible in the store.',
+    hint: 'Copy it again, and compare `assay show --bundle FILE` on both machines. Only what `assay export` wrote is taken.',
+    status: 400,
+  },
+  ASSAY_BUNDLE_FORMAT: {
+    summary: 'A newer version of Assay wrote the bundle. Nothing of it was read.',
+    hint: 'Install a newer version of Assay here, or export with this version.',
+    status: 400,
+  },
+  ASSAY_BUNDLE_REFUSED: {
+    summary:
+      'The bundle has results that no version of Assay exports. Nothing of it is visible in the store.',
+    hint: 'Do not trust its maker. The text after the code says what is wrong.',
+    status: 400,
+  },
+  ASSAY_BUNDLE_TOO_LARGE: {
+    summary: 'The bundle is larger than what takes it. Nothing of it was stored.',
+    hint: 'Raise ASSAY_MAX_SIZE, or export in parts (--steps, --since, --label, --key).',
+    status: 413,
+  },
+  ASSAY_BUNDLE_UNTRUSTED: {
+    summary: 'None of the keys that --trust names signed the bundle. Nothing of it was stored.',
+    hint: 'Ask its maker for a bundle that is signed (`assay export --sign KEY`), or name the maker’s public key.',
+    status: 403,
+  },
   ASSAY_NOT_EMPTY: {
     summary: 'The folder or the file holds something already. Nothing was changed.',
     hint: 'Give an empty folder, or one that does not exist.',

@@ -2,7 +2,9 @@
 // Guarantees: without a credential a request has no store, and a store without the right is refused. What a lookup, a
 // denial or a response counts is the same over HTTP and gRPC.
 import type { IncomingHttpHeaders } from 'node:http';
+import { isHash } from '../core/digest.ts';
 import { AssayError, messageOf } from '../core/errors.ts';
+import { BUNDLE_HEADER, viaBundle } from '../core/metadata/bundle.ts';
 import { COMPARISON_HEADER } from '../core/path-set.ts';
 import type { ResultAddress, Writer } from '../store/store.ts';
 import type { Identity } from './access/identity.ts';
@@ -76,10 +78,12 @@ export abstract class RequestScope implements RequestContext {
     return this.#store?.namespace;
   }
 
-  /** Who writes, for the store and the write log. */
+  /** Who writes, for the store and the write log. What came with a bundle is told as that, not by its route. */
   writer(): Writer {
     const { name } = this.store.identity;
-    return { name, from: this.remoteAddress ?? '', via: this.label, at: Date.now() };
+    const { [BUNDLE_HEADER]: bundle } = this.headers;
+    const via = typeof bundle === 'string' && isHash(bundle) ? viaBundle(bundle) : this.label;
+    return { name, from: this.remoteAddress ?? '', via, at: Date.now() };
   }
 
   lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void {

@@ -3,13 +3,14 @@
 // A path set from a remote passes through the local store, which checks its digest.
 import { type Digest, digestOf, type Hash, parseDigest, toWire } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
+import { bundleIn } from '../../core/metadata/bundle.ts';
 import { encodeReceipt } from '../../core/metadata/receipt.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { decodePathSet, encodePathSet, type PathSet } from '../../core/path-set.ts';
 import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult, emptyResult } from '../../core/result.ts';
 import { readBlob } from '../../store/shared/read-blob.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store, Writer } from '../../store/store.ts';
 import { OBSERVED } from '../limits.ts';
 import type { Remote } from '../remote/remote.ts';
 import { download } from '../remote/transfer.ts';
@@ -26,21 +27,31 @@ export interface PathSetStorage {
 
 const NAME = 'path-set';
 
-export function localPathSets(store: Store): PathSetStorage {
+/** Sets of the local store that came with a bundle. */
+const imported = new WeakSet<PathSet>();
+
+/** True for a set that this machine neither made nor checked: it counts as one of a remote. */
+export function isImported(set: PathSet): boolean {
+  return imported.has(set);
+}
+
+/** `writer`: of the sets that are put. */
+export function localPathSets(store: Store, writer?: Writer): PathSetStorage {
   const at = ({ hash: key }: Digest) => ({ namespace: DEFAULT_NAMESPACE, key });
   return {
     async get(address) {
       const stored = await store.results.get(at(address));
-      return (
-        stored &&
-        decodePathSet(await readBlob(digestIn(stored.bytes, OBSERVED.maxSetBytes).hash, store.blobs))
-      );
+      if (!stored) return undefined;
+      const { hash } = digestIn(stored.bytes, OBSERVED.maxSetBytes);
+      const set = decodePathSet(await readBlob(hash, store.blobs));
+      if (bundleIn(stored.writer?.via) !== undefined) imported.add(set);
+      return set;
     },
     async put(address, set, action) {
       const bytes = encodePathSet(set);
       const digest = digestOf(bytes);
       if ((await store.blobs.missing([digest])).length > 0) await store.blobs.put(digest, bytes);
-      return (await store.results.put(at(address), resultWith(digest, action))) !== 'diverged';
+      return (await store.results.put(at(address), resultWith(digest, action), { writer })) !== 'diverged';
     },
   };
 }

@@ -5,6 +5,7 @@ import { concurrently } from '../../core/concurrently.ts';
 import type { Digest, Hash } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { appendBlobs, INLINED_BLOBS_HEADER } from '../../core/inlined-blobs.ts';
+import { BUNDLE_HEADER } from '../../core/metadata/bundle.ts';
 import { RUNS_HEADER, reportForm } from '../../core/metadata/run-report.ts';
 import { NAMESPACE_HEADER } from '../../core/namespace.ts';
 import { PATH_SETS_PATH } from '../../core/path-set.ts';
@@ -86,10 +87,15 @@ class HttpRemote implements Remote {
   /** Undefined before the first question. */
   #keepsLists: boolean | undefined;
 
-  constructor({ url, token, now, tool = 'assay' }: RemoteOptions, send: Send, destroy: () => Promise<void>) {
+  constructor(options: RemoteOptions, send: Send, destroy: () => Promise<void>) {
+    const { url, token, now, tool = 'assay', bundle } = options;
     this.#base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
     this.#pathSets = `${url.origin}${PATH_SETS_PATH}${namespacePrefix(url)}`;
-    this.#headers = { ...authorization(url, token), 'user-agent': `${tool}/${VERSION}` };
+    this.#headers = {
+      ...authorization(url, token),
+      'user-agent': `${tool}/${VERSION}`,
+      ...(bundle && { [BUNDLE_HEADER]: bundle }),
+    };
     this.#send = send;
     this.#destroy = destroy;
     this.#budget = new WaitBudget(now);

@@ -139,6 +139,8 @@ export interface RemoteOptions {
   readonly now: () => number;
   /** What the server takes the client for. */
   readonly tool?: 'assay' | 'gocacheprog';
+  /** What is written came with this bundle. An Assay server records that. */
+  readonly bundle?: Hash;
 }
 
 export type KeepBlob = (digest: Digest, content: Content) => Promise<void>;

@@ -48,14 +48,18 @@ export function localRefusal(
   return why && `${status}: ${why}`;
 }
 
-/** Why a result of a remote is refused; undefined if it is accepted. */
-export function remoteRefusal(evidence: Evidence | undefined, request: Wanted): string | undefined {
+/** Why a result of a remote, or one that came with a bundle, is refused; undefined if it is accepted. */
+export function remoteRefusal(
+  evidence: Evidence | undefined,
+  request: Wanted,
+  which = 'the remote’s result',
+): string | undefined {
   const keepUnproven = request.keepUnproven === 'shared' ? 'shared' : 'no';
   const hermetic = request.hermetic === 'strict' ? 'strict' : 'warn';
   const fault = localRefusal(evidence, { ...request, hermetic, keepUnproven }, 'shared');
-  if (fault !== undefined) return `the remote’s result is ${fault}`;
+  if (fault !== undefined) return `${which} is ${fault}`;
   const local = whyLocal(evidence);
-  return local && `the remote’s result holds on one machine only: ${local}`;
+  return local && `${which} holds on one machine only: ${local}`;
 }
 
 /** Why the result of a run that just ended is not kept; undefined if it is. */

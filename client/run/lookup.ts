@@ -7,6 +7,7 @@
 import { digestOf, type Hash, parseDigest } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { decodeEvidence, type Evidence, evidenceStatusOf } from '../../core/evidence.ts';
+import { bundleIn } from '../../core/metadata/bundle.ts';
 import { actionNamedBy, type Receipt, receiptOf } from '../../core/metadata/receipt.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { type RelPath, resolveFrom } from '../../core/path.ts';
@@ -14,7 +15,7 @@ import type { ObservedPath, PathSet, StateOf } from '../../core/path-set.ts';
 import type { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../core/result.ts';
 import { readBlob } from '../../store/shared/read-blob.ts';
-import type { Blobs, Store } from '../../store/store.ts';
+import type { Blobs, Store, StoredResult } from '../../store/store.ts';
 import type { RunRequest } from '../action/request.ts';
 import { stepIdOf } from '../history/step-id.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
@@ -26,7 +27,7 @@ import { ForeignStates } from '../path-sets/foreign-states.ts';
 import { addPathSet, type Candidate, candidates, remoteCandidates } from '../path-sets/path-sets.ts';
 import { remembering } from '../path-sets/remembered-states.ts';
 import { States } from '../path-sets/states.ts';
-import { localPathSets, remotePathSets } from '../path-sets/storage.ts';
+import { isImported, localPathSets, remotePathSets } from '../path-sets/storage.ts';
 import { fetchContent, type ReadTree } from '../remote/fetch-content.ts';
 import { handleFault, listsOf, type Remote, RemoteFault } from '../remote/remote.ts';
 import type { Report } from '../terminal/events.ts';
@@ -42,12 +43,12 @@ export async function lookup(action: KeyedAction, context: RunContext): Promise<
   const store = cache.findsNothing ? undefined : await cache.openStore();
   if (!store) return undefined;
   const states = new States(action, cache.digests, cache.systemFiles);
-  const local = await findStored(action, states, store, context);
+  const foreign = new ForeignStates(states, now, cache.systemFiles);
+  const local = await findStored(action, states, foreign, store, context);
   if (local) return local;
   const remote = await cache.openRemote();
   if (!remote?.usable) return undefined;
   const sides = { store, remote, report };
-  const foreign = new ForeignStates(states, now, cache.systemFiles);
   const tried: PathSet[] = [];
   const admits = (set: PathSet) => {
     const isUsed = isAdmitted(set, foreign, report);
@@ -81,23 +82,31 @@ export async function lookup(action: KeyedAction, context: RunContext): Promise<
 }
 
 /** Looks up the result in the local store only, and reports nothing: for a second look just before the command. */
-export async function lookupLocally(action: KeyedAction, { cache }: RunContext): Promise<Hit | undefined> {
+export async function lookupLocally(
+  action: KeyedAction,
+  { cache, now }: RunContext,
+): Promise<Hit | undefined> {
   const store = cache.findsNothing ? undefined : await cache.openStore();
   if (!store) return undefined;
-  return findStored(action, new States(action, cache.digests, cache.systemFiles), store, UNTOLD);
+  const states = new States(action, cache.digests, cache.systemFiles);
+  const foreign = new ForeignStates(states, now, cache.systemFiles);
+  return findStored(action, states, foreign, store, UNTOLD);
 }
 
 type Told = Pick<RunContext, 'report' | 'onRefused'>;
 
 const UNTOLD: Told = { report() {} };
 
+/** A set that came with a bundle is admitted as one of a remote is. */
 async function findStored(
   action: KeyedAction,
   states: States,
+  foreign: ForeignStates,
   store: Store,
   told: Told,
 ): Promise<Hit | undefined> {
-  const find = (stateOf: StateOf) => candidates(action.key, localPathSets(store), stateOf);
+  const admits = (set: PathSet) => !isImported(set) || isAdmitted(set, foreign, told.report);
+  const find = (stateOf: StateOf) => candidates(action.key, localPathSets(store), stateOf, admits);
   const found = await findHit(find, states, {
     stateOf: states.of,
     hitAt: (candidate) =>
@@ -200,7 +209,7 @@ async function storedHit(
 ): Promise<StoredHit | undefined> {
   try {
     const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key });
-    return stored && (await hitFrom(stored.bytes, request, store.blobs, behind, onRefused));
+    return stored && (await hitFrom(stored, request, store.blobs, behind, onRefused));
   } catch (error) {
     report({ type: 'hit-unusable', why: messageOf(error) });
     return undefined;
@@ -208,7 +217,7 @@ async function storedHit(
 }
 
 async function hitFrom(
-  bytes: Uint8Array,
+  { bytes, writer }: StoredResult,
   request: RunRequest,
   blobs: Blobs,
   behind: Hash | undefined,
@@ -217,14 +226,22 @@ async function hitFrom(
   const result = decodeResult(bytes);
   if (result.exitCode !== 0 && !request.cacheFailures) return undefined;
   checkAction(result, behind);
-  const refusal = localRefusal(evidenceIn(result), request);
+  const isOfBundle = bundleIn(writer?.via) !== undefined;
+  const evidence = evidenceIn(result);
+  const refusal = isOfBundle
+    ? remoteRefusal(evidence, request, 'the bundle’s result')
+    : prefixed('the stored result is ', localRefusal(evidence, request));
   if (refusal !== undefined) {
-    if (request.hermetic !== 'strict') onRefused?.(`the stored result is ${refusal}`);
+    if (request.hermetic !== 'strict') onRefused?.(refusal);
     return undefined;
   }
   const outputs = await outputsOf(result, request, blobs);
   checkOutputs(outputs, request);
   return hitOf({ bytes, result, outputs }, request, blobs);
+}
+
+function prefixed(words: string, rest: string | undefined): string | undefined {
+  return rest === undefined ? undefined : `${words}${rest}`;
 }
 
 /** The action that a result must name. A result under the action's own key need not name it. */

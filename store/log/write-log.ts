@@ -14,7 +14,7 @@ import type { LabelAddress, ResultAddress, ResultOutcome, Writer } from '../stor
 import { LogFiles, logFolder } from './log-files.ts';
 
 export interface LogEntry {
-  readonly what: 'result' | 'label' | 'path-set' | 'forget';
+  readonly what: 'result' | 'label' | 'path-set' | 'forget' | 'import';
   readonly at: string;
   /** The name of the identity. */
   readonly identity: string;
@@ -142,6 +142,11 @@ export function pathSetEntry({ namespace, key }: ResultAddress, set: Hash, write
 /** `selected` is what was asked for, and `removed` how many results and rivals it was. */
 export function forgetEntry(selected: object, removed: number, writer: Writer): LogEntry {
   return { ...byWriter('forget', writer), removed, selected };
+}
+
+/** `results`: how many the store did not have. The writer's protocol names the bundle. */
+export function importEntry(results: number, writer: Writer): LogEntry {
+  return { ...byWriter('import', writer), results };
 }
 
 function byWriter(what: LogEntry['what'], { name, from, via, at }: Writer): LogEntry {

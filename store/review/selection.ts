@@ -1,7 +1,8 @@
-// Which results a person means: by key, namespace, writer and time. Everything that is given must hold.
+// Which results a person means: by key, namespace, writer, time and bundle. Everything that is given must hold.
 // The key of an action means every result under it: its own, those behind its path sets, and its snapshots.
 import { type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
+import { bundleIn } from '../../core/metadata/bundle.ts';
 import { actionNamedBy } from '../../core/metadata/receipt.ts';
 import { isAtOrBelow, type Namespace, parseNamespace } from '../../core/namespace.ts';
 import { decodeResult } from '../../core/result.ts';
@@ -16,11 +17,13 @@ export interface Selection {
   readonly writer?: string | undefined;
   /** Written then or later, in milliseconds since 1970. A result without a recorded writer has no time. */
   readonly since?: number | undefined;
+  /** Stored by the import of this bundle. What the store had before is none of it. */
+  readonly bundle?: Hash | undefined;
 }
 
 /** A predicate, so that many keys are compared at once. With keys it reads all labels first. */
 export async function selector(
-  { keys, namespace, writer, since }: Selection,
+  { keys, namespace, writer, since, bundle }: Selection,
   review: Pick<Review, 'labels'>,
 ): Promise<(seen: ReviewedResult) => boolean> {
   const isWanted = keys && (await keySelector(keys, review));
@@ -28,6 +31,7 @@ export async function selector(
     (namespace === undefined || isAtOrBelow(address.namespace, namespace)) &&
     (writer === undefined || result.writer?.name === writer) &&
     (since === undefined || (result.writer !== undefined && result.writer.at >= since)) &&
+    (bundle === undefined || bundleIn(result.writer?.via) === bundle) &&
     (isWanted === undefined || isWanted(address, result));
 }
 
@@ -65,27 +69,31 @@ export interface SelectionTexts {
   readonly namespace?: string | undefined;
   readonly writer?: string | undefined;
   readonly since?: string | undefined;
+  readonly bundle?: string | undefined;
 }
 
 /** Throws if nothing is selected: nobody forgets a whole store by a slip. */
-export function parseSelection({ keys, namespace, writer, since }: SelectionTexts): Selection {
-  if (!keys?.length && namespace === undefined && writer === undefined && since === undefined)
-    throw invalid('name at least one of key, namespace, writer and since');
+export function parseSelection({ keys, namespace, writer, since, bundle }: SelectionTexts): Selection {
+  if (!keys?.length && [namespace, writer, since, bundle].every((condition) => condition === undefined))
+    throw invalid('name at least one of key, namespace, writer, since and bundle');
   return {
     ...(keys?.length && { keys: keys.map(parseKey) }),
     ...(namespace !== undefined && { namespace: parseNamespace(namespace) }),
     ...(writer !== undefined && { writer }),
     ...(since !== undefined && { since: parseTime(since) }),
+    ...(bundle !== undefined && { bundle: parseKey(bundle) }),
   };
 }
 
-export function selectionTexts({ keys, namespace, writer, since }: Selection): SelectionTexts {
-  return { keys, namespace, writer, since: since === undefined ? undefined : new Date(since).toISOString() };
+export function selectionTexts({ since, ...others }: Selection): SelectionTexts {
+  return { ...others, since: since === undefined ? undefined : new Date(since).toISOString() };
 }
 
 function parseKey(text: string): Hash {
   if (isHash(text)) return text;
-  throw invalid(`a key has 64 lower-case hex digits, not ${JSON.stringify(text.slice(0, SHOWN))}`);
+  throw invalid(
+    `a key, or the digest of a bundle, has 64 lower-case hex digits, not ${JSON.stringify(text.slice(0, SHOWN))}`,
+  );
 }
 
 const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;

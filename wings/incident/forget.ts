@@ -1,4 +1,4 @@
-// `assay forget`: removes results by key, namespace, writer and time. Without --yes it only counts them.
+// `assay forget`: removes results by key, namespace, writer, time and bundle. Without --yes it only counts them.
 import { statSync } from 'node:fs';
 import { SyncStream } from '../../client/terminal/sync-stream.ts';
 import { removeStateFiles } from '../../client/up-to-date/state-file.ts';
@@ -42,6 +42,11 @@ const flags = {
     value: 'TIME',
     text: 'written then or later: 2h, 3d, 2026-11-17 or 2026-11-17T09:30:00Z',
   },
+  bundle: {
+    type: 'string',
+    value: 'DIGEST',
+    text: 'stored by the import of this bundle, which `assay show --bundle FILE` names: 64 hex digits',
+  },
   yes: { type: 'boolean', text: 'remove them; without it nothing is removed' },
   verbose: { type: 'boolean', short: 'v', text: `list the keys, at most ${FORGET.listed}` },
   store: REVIEW_FLAGS.store,
@@ -54,13 +59,14 @@ const NOTHING_MATCHED = 3;
 export const forgetCommand: CommandModule = {
   failureCode: 2,
   help: {
-    usage: 'assay forget --key HASH | --namespace PATH | --writer NAME | --since TIME … [--yes] [FLAGS]',
+    usage:
+      'assay forget --key HASH | --namespace PATH | --writer NAME | --since TIME | --bundle DIGEST … [--yes] [FLAGS]',
     text: [
       'Finds the results for which all given conditions hold, and counts them by namespace, writer and protocol.',
       'With --yes it removes them. When the command has ended, no server on that store gives them to a client.',
       'What is written after the command began stays. Interrupted, it can be run again.',
       'The key of an action means everything under it: path sets, results, saved state and checkpoints.',
-      'Local stores record no writers, so only --key and --namespace find something there. What is up to date is forgotten, too.',
+      'Local stores record no writers but imports, so only --key, --namespace and --bundle find something there. What is up to date is forgotten, too.',
       'At a server it needs a token with the right admin, which works at and below the token’s namespace.',
     ].join('\n'),
     flags,
@@ -84,6 +90,7 @@ export const forgetCommand: CommandModule = {
       namespace: parsed.text('namespace'),
       writer: parsed.text('writer'),
       since: sinceText(parsed.text('since'), Date.now()),
+      bundle: parsed.text('bundle'),
     });
     const json = parsed.given('json');
     const remove = parsed.given('yes');

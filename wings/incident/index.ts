@@ -9,7 +9,7 @@ export const wing: Wing & ServerPort = {
       load: async () => (await import('./divergences.ts')).divergencesCommand,
     },
     forget: {
-      summary: 'remove results by key, namespace, writer or time, after an incident',
+      summary: 'remove results by key, namespace, writer, time or bundle, after an incident',
       load: async () => (await import('./forget.ts')).forgetCommand,
     },
   },

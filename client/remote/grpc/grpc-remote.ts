@@ -4,6 +4,7 @@ import { concurrently } from '../../../core/concurrently.ts';
 import type { Digest, Hash } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { GRPC_STATUS } from '../../../core/grpc-status.ts';
+import { BUNDLE_HEADER } from '../../../core/metadata/bundle.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { RequestMetadata } from '../../../core/proto/generated/reapi-services.ts';
 import { VERSION } from '../../../core/version.ts';
@@ -50,11 +51,15 @@ class GrpcRemote implements Remote {
   /** Undefined before the first question. */
   #keepsLists: boolean | undefined;
 
-  constructor({ url, token, now, tool = 'assay' }: RemoteOptions) {
+  constructor({ url, token, now, tool = 'assay', bundle }: RemoteOptions) {
     this.#budget = new WaitBudget(now);
     this.#channel = new Channel({
       url,
-      headers: { ...authorization(url, token), ...clientHeaders(tool) },
+      headers: {
+        ...authorization(url, token),
+        ...clientHeaders(tool),
+        ...(bundle && { [BUNDLE_HEADER]: bundle }),
+      },
       signal: this.#budget.signal,
       moved: (bytes) => (this.#streams > 0 ? this.#budget.moved() : this.#budget.received(bytes)),
     });

@@ -1,6 +1,6 @@
 // What a person needs after an incident, as a fastify plugin:
 //
-//   POST /admin/forget        counts or removes results, by {"keys","namespace","writer","since","remove","listed"}
+//   POST /admin/forget        counts or removes results, by {"keys","namespace","writer","since","bundle","remove","listed"}
 //   GET  /admin/divergences   ?namespace=PATH&limit=N   keys with two results, and where those differ
 //
 // Guarantee: a token with the right `admin` reaches what lies at or below its own namespace, and nothing else.
@@ -121,6 +121,7 @@ const FORGET = {
     namespace: TEXT,
     writer: TEXT,
     since: TEXT,
+    bundle: TEXT,
     remove: { type: 'boolean' },
     listed: { type: 'integer', minimum: 0, maximum: ADMIN.maxForgetKeys },
   },

@@ -1,0 +1,64 @@
+// Which results a person wants in a bundle: of steps, of actions, under labels. Without any of these, all; and with a time,
+// only those that were made then or later.
+
+import { relative } from 'node:path';
+import { requestOf } from '../../../client/config/request.ts';
+import { currentFolder } from '../../../client/files/current-folder.ts';
+import { graphOf } from '../../../client/graph/graph.ts';
+import { openWorkspace } from '../../../client/graph/opened-workspace.ts';
+import { select } from '../../../client/graph/selection.ts';
+import { historyOf } from '../../../client/history/history.ts';
+import { openCache } from '../../../client/run/caches.ts';
+import { keyOf } from '../../../client/run/key.ts';
+import type { Hash } from '../../../core/digest.ts';
+import { relPathFromUser } from '../../../core/path.ts';
+
+export interface Wanted {
+  /** Of actions, or of results. */
+  readonly keys: readonly Hash[];
+  /** The beginnings of labels. */
+  readonly labels: readonly string[];
+  /** In milliseconds since 1970. */
+  readonly since?: number | undefined;
+}
+
+/**
+ * The keys of the named steps and of all that they depend on: as they are now, and as they ran last. A step whose command
+ * was interrupted never ran to its end, but it may have checkpoints under the key that it has now.
+ */
+export async function keysOfSteps(names: readonly string[], storeFolder: string): Promise<Hash[]> {
+  const here = currentFolder();
+  const { steps, root } = await openWorkspace(here, storeFolder, process.env);
+  const folder = relPathFromUser(relative(root, here));
+  const { order } = graphOf(select({ names, packages: [], folder }, steps), steps);
+  const ran = historyOf(storeFolder).entries();
+  const cache = openCache({ storeFolder, workspace: root, now: Date.now, report() {}, skipsScanMemo: true });
+  try {
+    const keys = order.flatMap((step) => {
+      const last = ran.find(
+        ({ name, workspace, exitCode, notKept }) =>
+          name === step.id && workspace === root && exitCode === undefined && notKept === undefined,
+      );
+      return [
+        ...keyNow(() => keyOf(requestOf(step, { root, steps }, process.env), sources(cache)).key.hash),
+        ...(last ? [last.key] : []),
+      ];
+    });
+    return [...new Set(keys)];
+  } finally {
+    await cache.close();
+  }
+}
+
+function sources(cache: ReturnType<typeof openCache>) {
+  return { cache, caller: process.env, report() {} };
+}
+
+/** A step whose inputs or tools are missing has no key now. */
+function keyNow(make: () => Hash): Hash[] {
+  try {
+    return [make()];
+  } catch {
+    return [];
+  }
+}

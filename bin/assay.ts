@@ -86,8 +86,9 @@ const INDENT = ' '.repeat(7);
 const NO_COMMAND = 2;
 const NOTHING_RAN = 125;
 
-export async function main(args: readonly string[]): Promise<number> {
+export async function main(given: readonly string[]): Promise<number> {
   removeStartOptions();
+  const args = withFlagInName(given);
   const [name] = args;
   let [failureCode, rest] = [NO_COMMAND, args];
   try {
@@ -173,6 +174,13 @@ function namesIn([first = '', second = '']: readonly string[]): (readonly [strin
     [`${first} ${second}`, 2],
     [first, 1],
   ];
+}
+
+/** `assay show --bundle FILE` is a command of a wing, whose name has the flag. */
+function withFlagInName(args: readonly string[]): readonly string[] {
+  const [name, ...rest] = args;
+  const isBundles = name === 'show' && ownFlags(rest).some((flag) => /^--bundle(?:=|$)/.test(flag));
+  return isBundles ? ['show --bundle', ...rest] : args;
 }
 
 /** The options of the engine that bin/start/main.c set are for this process alone. */

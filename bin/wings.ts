@@ -7,6 +7,7 @@ import type { IssuersPort } from '../server/config/issuers-port.ts';
 import type { ServerPort } from '../server/server-port.ts';
 import { wing as backup } from '../wings/backup/index.ts';
 import { wing as bazelWorker } from '../wings/bazel-worker/index.ts';
+import { wing as bundles } from '../wings/bundles/index.ts';
 import { wing as dashboard } from '../wings/dashboard/index.ts';
 import { wing as doctor } from '../wings/doctor/index.ts';
 import { wing as fleet } from '../wings/fleet/index.ts';
@@ -24,6 +25,7 @@ type AnyWing = Wing<Ports> & Partial<EnginePort & IssuersPort & ServerPort>;
 export const WINGS: Readonly<Record<string, AnyWing>> = {
   backup,
   'bazel-worker': bazelWorker,
+  bundles,
   dashboard,
   doctor,
   fleet,
@@ -50,13 +52,16 @@ export const WING_OF: Readonly<Record<string, string>> = {
   db: 'fleet',
   divergences: 'incident',
   doctor: 'doctor',
+  export: 'bundles',
   forget: 'incident',
   gocacheprog: 'gocache',
   help: 'manual',
+  import: 'bundles',
   login: 'oidc',
   reproduce: 'reproduce',
   restore: 'snapshots',
   save: 'snapshots',
+  'show --bundle': 'bundles',
   'store backup': 'backup',
   'store migrate': 'fleet',
   'store restore': 'backup',

@@ -29,6 +29,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
       'docs/TOOL-CACHES.md',
       'docs/MACHINES.md',
       'wings/snapshots/GUIDE.md',
+      'wings/bundles/GUIDE.md',
       'wings/reproduce/GUIDE.md',
       'wings/bazel-worker/GUIDE.md',
       'wings/gocache/GUIDE.md',

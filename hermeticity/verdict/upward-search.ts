@@ -20,6 +20,8 @@ export class UpwardSearches {
   readonly #bases: readonly AbsPath[];
   readonly #touched: Set<AbsPath>;
   readonly #missed = new Set<AbsPath>();
+  /** Every touched path, and the folders above it. */
+  readonly #onTheWay = new Set<AbsPath>();
 
   constructor(accesses: readonly Access[], bases: readonly AbsPath[]) {
     this.#bases = [...new Set(bases)];
@@ -29,6 +31,8 @@ export class UpwardSearches {
       this.#touched.add(access.path);
       if (access.kind === 'absent') this.#missed.add(access.path);
     }
+    for (const path of this.#touched)
+      for (let at = path; !this.#onTheWay.has(at); at = parentFolder(at)) this.#onTheWay.add(at);
   }
 
   /** The folders from which a search up to the root came by this path. */
@@ -72,9 +76,16 @@ export class UpwardSearches {
   }
 
   #soughtIn(folder: AbsPath, name: RelPath): boolean {
+    /* Most names were looked for in one folder only: there is nothing on the way to them from another one. */
+    if (!this.#onTheWay.has(inside(folder, firstPart(name)))) return false;
     if (this.#touched.has(inside(folder, name))) return true;
     for (let end = name.lastIndexOf('/'); end > 0; end = name.lastIndexOf('/', end - 1))
       if (this.#missed.has(inside(folder, name.slice(0, end) as RelPath))) return true;
     return false;
   }
+}
+
+function firstPart(name: RelPath): RelPath {
+  const end = name.indexOf('/');
+  return end === -1 ? name : (name.slice(0, end) as RelPath);
 }

@@ -71,7 +71,7 @@ function joined(base: string, requested: string): string {
  * True if a stored namespace is `base`, lies below it, or is that of a protocol there. Every namespace lies
  * below the empty one.
  */
-export function isAtOrBelow(stored: Namespace, base: Namespace): boolean {
+export function isNamespaceAtOrBelow(stored: Namespace, base: Namespace): boolean {
   const path = withoutProtocol(stored);
   return base === '' || path === base || path.startsWith(`${base}/`);
 }
@@ -85,7 +85,7 @@ export type NamespaceRange =
 export function isInRange(stored: Namespace, range: NamespaceRange): boolean {
   if (range === undefined) return true;
   return 'below' in range
-    ? isAtOrBelow(stored, range.below) || range.besides.includes(stored)
+    ? isNamespaceAtOrBelow(stored, range.below) || range.besides.includes(stored)
     : range.includes(stored);
 }
 

@@ -29,7 +29,7 @@ export function isHolderName(name: string): boolean {
   return name.startsWith(HOLDER);
 }
 
-export function isAtOrBelow(path: string, base: string): boolean {
+export function isHolderAtOrBelow(path: string, base: string): boolean {
   return path === base || path.startsWith(`${base}/`);
 }
 

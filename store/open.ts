@@ -18,7 +18,7 @@
 // Results ask `missing` of the outermost layer of blobs. Each tenant has its own layers, on the blobs that the
 // engine shows to it, and shares the records of results and labels.
 
-import { type Clock, uptimeClock } from '../system/process/uptime.ts';
+import { type BootClock, uptimeClock } from '../system/process/uptime.ts';
 import type { AccountSettings } from './accounts.ts';
 import type { Holdings } from './disk/accounts/holdings.ts';
 import { openDiskEngine, type Reconcile } from './disk/engine.ts';
@@ -34,7 +34,7 @@ import { reviewOf } from './layers/review.ts';
 import { verified } from './layers/verify.ts';
 import { STORE } from './limits.ts';
 import { memoryEngine } from './memory/engine.ts';
-import { bytesOf, type SizeLimit, UNLIMITED } from './size-limit.ts';
+import { bytesOfLimit, type SizeLimit, UNLIMITED } from './size-limit.ts';
 import type { Engine, Store, TenantParts } from './store.ts';
 
 export interface StoreOptions {
@@ -51,7 +51,7 @@ export interface DiskStoreOptions extends StoreOptions {
   readonly maxSize?: SizeLimit;
   /** Namespaces with a quota or a floor. */
   readonly accounts?: readonly AccountSettings[];
-  readonly clock?: Clock;
+  readonly clock?: BootClock;
 }
 
 /** A store with a size limit. */
@@ -79,7 +79,7 @@ export async function openDiskStore({
   accounts = [],
   clock = uptimeClock(),
 }: DiskStoreOptions): Promise<DiskStore> {
-  const limit = (folder: string) => bytesOf(maxSize, folder);
+  const limit = (folder: string) => bytesOfLimit(maxSize, folder);
   const engine = await openDiskEngine(directory, {
     onEvent,
     now,

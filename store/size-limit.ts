@@ -11,7 +11,7 @@ export interface SizeLimit {
 export const UNLIMITED: SizeLimit = {};
 
 /** Asks the disk each time, because volumes grow. */
-export function bytesOf({ bytes, share }: SizeLimit, folder: string): number {
+export function bytesOfLimit({ bytes, share }: SizeLimit, folder: string): number {
   const most = bytes ?? Number.POSITIVE_INFINITY;
   return share === undefined ? most : Math.min(most, share * diskBytes(folder));
 }

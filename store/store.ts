@@ -225,7 +225,7 @@ export interface LabelRecords {
 }
 
 /** `gone`: another process removed or replaced the blob meanwhile. */
-export type Health = 'whole' | 'damaged' | 'gone';
+export type BlobHealth = 'whole' | 'damaged' | 'gone';
 
 /** Called after each piece is read; the next read waits for it. */
 export type OnRead = (bytes: number) => Promise<void>;
@@ -237,7 +237,7 @@ export interface Inspection {
   /** The checked bytes of a blob. */
   read(hash: Hash): Promise<Blob | undefined>;
   /** Reads the whole blob and compares its SHA-256. A wrong blob is quarantined. */
-  examine(hash: Hash, onRead: OnRead): Promise<Health>;
+  examine(hash: Hash, onRead: OnRead): Promise<BlobHealth>;
   /** A page of results, after the position of an earlier page or from the first on. */
   resultsAfter(position: string | undefined): Promise<ResultsPage>;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { digestOf } from '../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { createStore } from '../../store/disk/create.ts';
-import { layoutIn, VERSION } from '../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION, layoutIn } from '../../store/disk/fs/layout.ts';
 import {
   ageKeyOf,
   BLOB_AGE,
@@ -33,7 +33,7 @@ export function contentOf(number: number): Buffer {
 
 /** The rows are inserted in key order, so that pages are filled one after the other. */
 export async function generate(directory: string, count: number): Promise<void> {
-  const layout = layoutIn(join(directory, VERSION));
+  const layout = layoutIn(join(directory, LAYOUT_VERSION));
   await createStore(layout);
   const tables = new Tables(layout.index, 0);
   const [presence, content] = [tables.table('presence'), tables.table('content')];

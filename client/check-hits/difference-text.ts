@@ -1,12 +1,12 @@
 // The first difference of two results, in words.
 import type { ByteDifference } from '../../store/review/first-byte.ts';
-import type { Difference, OutputDifference } from '../../store/review/first-difference.ts';
+import type { OutputDifference, ResultDifference } from '../../store/review/first-difference.ts';
 import { bytesText } from '../view/words.ts';
 
 /** What the two results are called. */
 export type Sides = readonly [first: string, second: string];
 
-export function differenceText({ exitCodes, output, log }: Difference, sides: Sides): string {
+export function differenceText({ exitCodes, output, log }: ResultDifference, sides: Sides): string {
   const parts = [
     exitCodes && `exit code ${exitCodes[0]} and ${exitCodes[1]}`,
     output && outputText(output, sides),

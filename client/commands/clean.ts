@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import { relPathFromUser, toSystemPath } from '../../core/path.ts';
-import { layoutIn, VERSION } from '../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION, layoutIn } from '../../store/disk/fs/layout.ts';
 import { usersOf } from '../../store/disk/fs/store-users.ts';
 import { SCRUB_JOURNAL } from '../../store/scrub/journal.ts';
 import { loadWorkspace } from '../config/workspace.ts';
@@ -51,7 +51,7 @@ export const cleanCommand: CommandModule = {
     if (!isStore && !parsed.given('memory')) return removeOutputs(names, parsed.all('package'));
     if (names.length > 0) throw usage('--memory and --whole-store take no step');
     // Removes only Assay's own files: --store may name a folder that holds others too.
-    const parts = isStore ? [VERSION, SCRUB_JOURNAL].map((part) => join(store, part)) : [];
+    const parts = isStore ? [LAYOUT_VERSION, SCRUB_JOURNAL].map((part) => join(store, part)) : [];
     if (isStore) refuseInUse(store);
     const existing = [clientFolder(store), ...parts].filter((path) => existsSync(path));
     for (const path of existing) rmSync(path, { recursive: true, force: true });
@@ -64,7 +64,7 @@ export const cleanCommand: CommandModule = {
 
 /** A running server would lose acknowledged writes. */
 function refuseInUse(store: string): void {
-  const users = usersOf(layoutIn(join(store, VERSION)).index);
+  const users = usersOf(layoutIn(join(store, LAYOUT_VERSION)).index);
   if (users.length === 0) return;
   const names = users.map(({ pid, command }) => `process ${pid} (${command})`);
   throw new AssayError('ASSAY_STORE_IN_USE', `${store} is open in ${names.join(', ')}; nothing was removed`);

@@ -1,7 +1,7 @@
 // `assay explain`: why a run was a hit or a miss, with every difference by name and both states. `--run` asks an
 // Assay server for a run that was reported to it.
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
-import type { Difference } from '../../store/actions/difference.ts';
+import type { KeyDifference } from '../../store/actions/difference.ts';
 import { seenText, whatDiffers } from '../history/difference-text.ts';
 import { differencesOf } from '../history/differences.ts';
 import type { HistoryEntry } from '../history/history.ts';
@@ -75,12 +75,12 @@ export const explainCommand: CommandModule = {
   },
 };
 
-async function differencesIn(entry: HistoryEntry, folder: string): Promise<Difference[]> {
+async function differencesIn(entry: HistoryEntry, folder: string): Promise<KeyDifference[]> {
   if (entry.against === undefined && entry.differences === undefined) return [];
   return withStore(folder, (store) => differencesOf(entry, store));
 }
 
-function text(entry: HistoryEntry, found: readonly Difference[], shown: number): string {
+function text(entry: HistoryEntry, found: readonly KeyDifference[], shown: number): string {
   const lines = [
     ...(entry.name === undefined ? [] : [`step     ${entry.name}`]),
     `command  ${entry.command.join(' ')}`,

@@ -1,7 +1,7 @@
 // The differences of a miss as a person reads them: where the earlier action was seen, then groups of lines with both
 // states.
 // Values of variables are shown where this machine has both actions; else digests stand for them.
-import type { Difference, FactGroup } from '../../store/actions/difference.ts';
+import type { FactGroup, KeyDifference } from '../../store/actions/difference.ts';
 import { differenceText } from '../../store/actions/miss-text.ts';
 import { looksSecret } from '../action/environment.ts';
 import type { SeenIn } from './history.ts';
@@ -16,9 +16,9 @@ const HEADINGS: Readonly<Record<FactGroup, string>> = {
 
 /** Facts come last, under the heading of their group. At most `most` differences are shown, and the rest counted. */
 export function differenceLines(
-  all: readonly Difference[],
+  all: readonly KeyDifference[],
   most: number,
-  line: (difference: Difference) => string = describe,
+  line: (difference: KeyDifference) => string = describe,
 ): string[] {
   const ordered = [
     ...all.filter(({ kind }) => kind !== 'fact'),
@@ -43,13 +43,13 @@ export function differenceLines(
 }
 
 /** Without values. A report has only the kinds of a fact's states. */
-export function describeBare(difference: Difference): string {
+export function describeBare(difference: KeyDifference): string {
   if (difference.kind !== 'fact') return differenceText(difference);
   const { name, before, after } = difference;
   return before === after ? `${name}: ${after} changed` : describe(difference);
 }
 
-export function describe(difference: Difference): string {
+export function describe(difference: KeyDifference): string {
   switch (difference.kind) {
     case 'variable':
     case 'platform':
@@ -95,7 +95,7 @@ export function seenText({ namespace, run, at }: SeenIn, machine = 'this machine
 
 /** `unlisted`: how many differences a report counts and does not list. It has no values. */
 export function whatDiffers(
-  found: readonly Difference[],
+  found: readonly KeyDifference[],
   { shown, unlisted }: { readonly shown: number; readonly unlisted?: number },
 ): string[] {
   const missing = unlisted ?? 0;

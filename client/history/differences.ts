@@ -4,7 +4,7 @@
 import { digestOf, type Hash } from '../../core/digest.ts';
 import { type ReportedDifference, RUN_REPORT } from '../../core/metadata/run-report.ts';
 import { parseRelPath } from '../../core/path.ts';
-import { type Difference, differences } from '../../store/actions/difference.ts';
+import { differences, type KeyDifference } from '../../store/actions/difference.ts';
 import { causeOfDifference } from '../../store/actions/miss.ts';
 import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Blobs, Store } from '../../store/store.ts';
@@ -12,7 +12,10 @@ import { HISTORY } from '../limits.ts';
 import type { HistoryEntry } from './history.ts';
 
 /** Undefined if there are none, or they can't be stored. */
-export async function keepDifferences(found: readonly Difference[], blobs: Blobs): Promise<Hash | undefined> {
+export async function keepDifferences(
+  found: readonly KeyDifference[],
+  blobs: Blobs,
+): Promise<Hash | undefined> {
   if (found.length === 0) return undefined;
   const bytes = Buffer.from(JSON.stringify(found.slice(0, HISTORY.keptDifferences)));
   const digest = digestOf(bytes);
@@ -28,16 +31,16 @@ export async function keepDifferences(found: readonly Difference[], blobs: Blobs
 export async function differencesOf(
   entry: HistoryEntry,
   { blobs }: Pick<Store, 'blobs'>,
-): Promise<Difference[]> {
+): Promise<KeyDifference[]> {
   if (entry.differences !== undefined) {
-    const kept: Difference[] = JSON.parse((await readBlob(entry.differences, blobs)).toString());
+    const kept: KeyDifference[] = JSON.parse((await readBlob(entry.differences, blobs)).toString());
     return kept;
   }
   return entry.against === undefined ? [] : differences(entry.against, entry.key, blobs);
 }
 
 /** For reports and events: the names of facts and the kinds of their states. A digest may tell of private content. */
-export function reportedDifferences(found: readonly Difference[]): ReportedDifference[] {
+export function reportedDifferences(found: readonly KeyDifference[]): ReportedDifference[] {
   return found.slice(0, RUN_REPORT.maxDifferences).map((difference) => {
     const { kind, name = '' } = causeOfDifference(difference);
     const change = 'change' in difference ? difference.change : changeOf(difference);
@@ -49,7 +52,7 @@ export function reportedDifferences(found: readonly Difference[]): ReportedDiffe
 }
 
 /** As a report has it: empty texts stand for the values. Undefined for what this version does not know. */
-export function differenceIn({ kind, name, change, ...fact }: ReportedDifference): Difference | undefined {
+export function differenceIn({ kind, name, change, ...fact }: ReportedDifference): KeyDifference | undefined {
   const values = { ...(change !== 'added' && { before: '' }), ...(change !== 'removed' && { after: '' }) };
   switch (kind) {
     case 'input':

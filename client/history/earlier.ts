@@ -2,7 +2,7 @@
 // history of its own names the reason of a miss with it.
 // Nothing of it is trusted: it explains a miss, and decides none. What is fetched for it is verified and bounded.
 import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
-import { compareActions, type Difference, readCompared } from '../../store/actions/difference.ts';
+import { compareActions, type KeyDifference, readCompared } from '../../store/actions/difference.ts';
 import {
   type ActionOutline,
   decodeEarlier,
@@ -32,7 +32,7 @@ export async function differencesFrom(
   key: Hash,
   blobs: BlobReader,
   remote: Pick<Remote, 'getBlobs'> | undefined,
-): Promise<Difference[] | undefined> {
+): Promise<KeyDifference[] | undefined> {
   const sent = new Map(directories.map((bytes) => [digestOf(bytes).hash, bytes]));
   let left: number = EARLIER.fetchedDirectories;
   const read = async (digest: Digest): Promise<Uint8Array> => {

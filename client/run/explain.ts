@@ -1,7 +1,7 @@
 // Explains a miss: finds the closest earlier action and describes what differs from it.
 
 import { digestOf, type Hash } from '../../core/digest.ts';
-import { type Difference, differences } from '../../store/actions/difference.ts';
+import { differences, type KeyDifference } from '../../store/actions/difference.ts';
 import { type Lack, type Miss, missBy } from '../../store/actions/miss.ts';
 import type { BlobReader, Store } from '../../store/store.ts';
 import type { RunRequest } from '../action/request.ts';
@@ -25,7 +25,7 @@ export interface Explanation {
   readonly against?: Hash;
   /** Where the earlier run was. Absent if nobody told it. */
   readonly seen?: SeenIn;
-  readonly differences: readonly Difference[];
+  readonly differences: readonly KeyDifference[];
 }
 
 /** What the lookup learned: why a result was refused, which fact differs, what the remote told of the step. */
@@ -136,7 +136,7 @@ async function explainMiss(
 ): Promise<Explanation | undefined> {
   const key = action.key.hash;
   const last = lastOfStep(action.request, earlier);
-  let best: { against: Hash; differences: Difference[] } | undefined;
+  let best: { against: Hash; differences: KeyDifference[] } | undefined;
   for (const { key: against } of last ? [last] : sameProgram(action.request, earlier)) {
     const found = await unlessGone(async () =>
       last || (await areSimilar(against, key, blobs)) ? differences(against, key, blobs) : undefined,

@@ -13,7 +13,7 @@ import {
 } from '../../hermeticity/sandbox/sandbox.ts';
 import { helperPath, NativeTracer } from '../../hermeticity/trace/native.ts';
 import { OTHER_FAMILY } from '../../hermeticity/trace/socket-address.ts';
-import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
+import type { DeclaredAccess } from '../../hermeticity/verdict/declaration.ts';
 import type { Finding, FindingKind } from '../../hermeticity/verdict/finding.ts';
 import { OTHER_PROCESSES } from '../../hermeticity/verdict/kernel-files.ts';
 import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
@@ -171,7 +171,10 @@ function machinePath(path: AbsPath, mounts: readonly Mount[]): AbsPath | undefin
 }
 
 /** Everything in the staged workspace is declared; nothing else can appear there. */
-function declarationIn({ request, environment, inputs }: KeyedAction, mounts: readonly Mount[]): Declaration {
+function declarationIn(
+  { request, environment, inputs }: KeyedAction,
+  mounts: readonly Mount[],
+): DeclaredAccess {
   return {
     workspace: WORKSPACE,
     inputs: new Set(inputs.entries().map((entry) => entry.path)),

@@ -6,7 +6,7 @@ import { type RelPath, toSystemPath } from '../../core/path.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import { NativeTracer } from '../../hermeticity/trace/native.ts';
 import type { Tracer } from '../../hermeticity/trace/tracer.ts';
-import type { Declaration } from '../../hermeticity/verdict/declaration.ts';
+import type { DeclaredAccess } from '../../hermeticity/verdict/declaration.ts';
 import { type AbsPath, absPath, FILESYSTEM_ROOT, foldersAbove } from '../../system/paths/absolute-path.ts';
 import { installationOf } from '../../system/paths/installation.ts';
 import { type ScratchFolders, searchPathOf } from '../action/environment.ts';
@@ -74,7 +74,7 @@ export function declarationOf(
   action: KeyedAction,
   { home, tmp, bin }: ScratchFolders,
   homes: Homes = new Homes(),
-): Declaration {
+): DeclaredAccess {
   const { request, tools, environment } = action;
   const coverage = new Coverage(request);
   const keepOut = neverToolFolders(request.workspace);
@@ -102,7 +102,7 @@ export function declarationOf(
 }
 
 /** The TMPDIR that the action declares, without links. */
-function temporaryFolder({ request, environment }: KeyedAction): Pick<Declaration, 'temporary'> {
+function temporaryFolder({ request, environment }: KeyedAction): Pick<DeclaredAccess, 'temporary'> {
   const declared = environment.find(({ name }) => name === 'TMPDIR')?.value ?? '';
   if (declared === '') return {};
   const folder = resolve(request.workspace, request.workingDirectory, declared);

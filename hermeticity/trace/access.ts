@@ -84,7 +84,7 @@ export interface SymlinkAccess extends Occurrence {
   readonly target: string;
 }
 
-export type Address =
+export type SocketAddress =
   | { readonly family: 'inet'; readonly host: string; readonly port: number }
   | { readonly family: 'unix'; readonly path: AbsPath }
   /** A unix socket in the abstract namespace. */
@@ -93,7 +93,7 @@ export type Address =
 
 export interface SocketAccess extends Occurrence {
   readonly kind: 'connect' | 'bind';
-  readonly address: Address;
+  readonly address: SocketAddress;
   /** Nobody listens there, or the unix socket does not exist. Known for addresses of this machine. */
   readonly failed?: true;
   /**

@@ -1,14 +1,14 @@
 // Socket addresses: decoding the kernel's sockaddr, and text for people.
 import { nameFromBytes } from '../../core/path.ts';
 import { absPathFromBytes } from '../../system/paths/absolute-path.ts';
-import type { Address } from './access.ts';
+import type { SocketAddress } from './access.ts';
 
 const AF_UNIX = 1;
 const AF_INET = 2;
 const AF_INET6 = 10;
 
 /** `bytes` is a sockaddr. A unix socket's path has no trailing NUL; an abstract name begins with NUL. */
-export function addressFromBytes(bytes: Buffer): Address {
+export function addressFromBytes(bytes: Buffer): SocketAddress {
   const family = bytes.length >= 2 ? bytes.readUInt16LE(0) : 0;
   if (family === AF_INET && bytes.length >= 8) {
     return { family: 'inet', host: [...bytes.subarray(4, 8)].join('.'), port: bytes.readUInt16BE(2) };
@@ -41,7 +41,7 @@ export function ipv6Text(bytes: Uint8Array): string {
 /** How the text of an address begins that is neither of IP nor of UNIX. */
 export const OTHER_FAMILY = 'address family';
 
-export function addressText(address: Address): string {
+export function addressText(address: SocketAddress): string {
   switch (address.family) {
     case 'inet':
       return address.host.includes(':')
@@ -65,12 +65,12 @@ export function ipv4Of(host: string): string | undefined {
   return [high, low].flatMap((group) => [...Buffer.from(group.padStart(4, '0'), 'hex')]).join('.');
 }
 
-export function isLoopback(address: Address): boolean {
+export function isLoopbackSocket(address: SocketAddress): boolean {
   if (address.family !== 'inet') return false;
   return address.host === '::1' || ipv4Of(address.host)?.startsWith('127.') === true;
 }
 
 /** Bound to every address of the machine. */
-export function isWildcard(address: Address): boolean {
+export function isWildcard(address: SocketAddress): boolean {
   return address.family === 'inet' && (address.host === '::' || ipv4Of(address.host) === '0.0.0.0');
 }

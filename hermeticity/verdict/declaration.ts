@@ -4,7 +4,7 @@ import type { RelPath } from '../../core/path.ts';
 import { type AbsPath, inside, isAtOrBelow, isBelow, relativeIn } from '../../system/paths/absolute-path.ts';
 import { isInToolCache } from './tool-caches.ts';
 
-export interface Declaration {
+export interface DeclaredAccess {
   /** The real path, without symbolic links. */
   readonly workspace: AbsPath;
   /** Every declared file, link and folder that existed when the action started. */
@@ -46,7 +46,7 @@ export interface Declaration {
 /** The declaration with lookups precomputed by real path. */
 export class Declared {
   readonly workspace: AbsPath;
-  readonly #declaration: Declaration;
+  readonly #declaration: DeclaredAccess;
   readonly #outputs: readonly AbsPath[];
   /** Folders that must exist for an input to exist. */
   readonly #aboveInputs: ReadonlySet<AbsPath>;
@@ -55,7 +55,7 @@ export class Declared {
   /** The same for an output: the action makes them, or needs them. */
   readonly #aboveOutputs: ReadonlySet<AbsPath>;
 
-  constructor(declaration: Declaration) {
+  constructor(declaration: DeclaredAccess) {
     this.#declaration = declaration;
     this.workspace = declaration.workspace;
     this.#outputs = declaration.outputs.map((path) => inside(declaration.workspace, path));

@@ -1,7 +1,7 @@
 // Judges how an action communicates: network, unix sockets, io_uring. A connection whose two ends are
 // processes of the action is its own affair, in whatever order the two are reported.
 import type { RingAccess, SocketAccess } from '../trace/access.ts';
-import { addressText, isLoopback, isWildcard } from '../trace/socket-address.ts';
+import { addressText, isLoopbackSocket, isWildcard } from '../trace/socket-address.ts';
 import { isNear, OwnAddresses } from './own-addresses.ts';
 import type { Suspicion } from './suspicion.ts';
 import type { VerdictState } from './verdict-state.ts';
@@ -20,7 +20,7 @@ export class SocketJudge {
     const { address } = access;
     this.#own.add(address);
     if (address.family === 'unix' || address.family === 'abstract') return;
-    if (access.assigned || isLoopback(address)) return;
+    if (access.assigned || isLoopbackSocket(address)) return;
     this.#state.suspect({
       kind: 'net',
       access,

@@ -2,7 +2,7 @@
 // result depends on the CPU's features. A compiler that is asked for anything else does not look at the CPU.
 import { type AbsPath, relativeIn } from '../../system/paths/absolute-path.ts';
 import type { TraceReport } from '../trace/access.ts';
-import type { Declaration } from './declaration.ts';
+import type { DeclaredAccess } from './declaration.ts';
 
 /** gcc, clang and others; rustc and cargo. Also inside a longer text, such as a shell's script. */
 const NATIVE = /(?:-m(?:arch|tune|cpu)|target-cpu)=native(?![\w.-])/;
@@ -11,7 +11,7 @@ const EXPANDED = /^(?:--param=)?l[12]-cache-(?:line-)?size=/;
 
 export function usesNativeCpu(
   report: TraceReport,
-  { workspace, textOf, variables = [] }: Pick<Declaration, 'workspace' | 'textOf' | 'variables'>,
+  { workspace, textOf, variables = [] }: Pick<DeclaredAccess, 'workspace' | 'textOf' | 'variables'>,
 ): boolean {
   const isInArguments = report.processes.some(
     ({ argv, argvIsCut }) => argvIsCut || argv.some((text) => NATIVE.test(text) || EXPANDED.test(text)),

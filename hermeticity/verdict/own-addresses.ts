@@ -1,9 +1,9 @@
 // The socket addresses that processes of the action are bound to: who connects there talks to the action
 // itself.
-import type { Address } from '../trace/access.ts';
-import { addressText, ipv4Of, isLoopback, isWildcard } from '../trace/socket-address.ts';
+import type { SocketAddress } from '../trace/access.ts';
+import { addressText, ipv4Of, isLoopbackSocket, isWildcard } from '../trace/socket-address.ts';
 
-type InetAddress = Extract<Address, { family: 'inet' }>;
+type InetAddress = Extract<SocketAddress, { family: 'inet' }>;
 
 export class OwnAddresses {
   readonly #exact = new Set<string>();
@@ -12,35 +12,35 @@ export class OwnAddresses {
   /** Ports that are bound at some address of loopback. */
   readonly #ports = new Set<number>();
 
-  add(address: Address): void {
+  add(address: SocketAddress): void {
     this.#exact.add(keyOf(address));
     if (address.family !== 'inet') return;
-    if (isLoopback(address) || isWildcard(address)) this.#ports.add(address.port);
+    if (isLoopbackSocket(address) || isWildcard(address)) this.#ports.add(address.port);
     if (!isWildcard(address)) return;
     this.#everywhere.ipv4.add(address.port);
     if (ipv4Of(address.host) === undefined) this.#everywhere.ipv6.add(address.port);
   }
 
-  has(address: Address): boolean {
+  has(address: SocketAddress): boolean {
     if (address.family !== 'inet') return this.#exact.has(keyOf(address));
     const target = targetOf(address);
     if (this.#exact.has(keyOf(target))) return true;
     const everywhere = this.#everywhere[ipv4Of(target.host) === undefined ? 'ipv6' : 'ipv4'];
-    return isLoopback(target) && everywhere.has(target.port);
+    return isLoopbackSocket(target) && everywhere.has(target.port);
   }
 
   /**
    * Whether the action has this port at another address of loopback: "localhost" is tried as ::1 and as
    * 127.0.0.1.
    */
-  hasPortOf(address: Address): boolean {
-    return address.family === 'inet' && isLoopback(targetOf(address)) && this.#ports.has(address.port);
+  hasPortOf(address: SocketAddress): boolean {
+    return address.family === 'inet' && isLoopbackSocket(targetOf(address)) && this.#ports.has(address.port);
   }
 }
 
 /** Whether a connection to this address can arrive at a socket that is bound to all addresses. */
-export function isNear(address: Address): address is InetAddress {
-  return address.family === 'inet' && isLoopback(targetOf(address));
+export function isNear(address: SocketAddress): address is InetAddress {
+  return address.family === 'inet' && isLoopbackSocket(targetOf(address));
 }
 
 /** To a client the unspecified address means loopback. */
@@ -49,7 +49,7 @@ function targetOf(address: InetAddress): InetAddress {
   return { ...address, host: ipv4Of(address.host) === undefined ? '::1' : '127.0.0.1' };
 }
 
-function keyOf(address: Address): string {
+function keyOf(address: SocketAddress): string {
   if (address.family !== 'inet') return `${address.family} ${addressText(address)}`;
   return `inet ${ipv4Of(address.host) ?? address.host} ${address.port}`;
 }

@@ -5,7 +5,7 @@
 import type { RelPath } from '../../core/path.ts';
 import { type AbsPath, displayPath, readable } from '../../system/paths/absolute-path.ts';
 import type { Access, FileStamp, PathAccess, TraceReport } from '../trace/access.ts';
-import { type Declaration, Declared } from './declaration.ts';
+import { Declared, type DeclaredAccess } from './declaration.ts';
 import { Facts } from './facts.ts';
 import { type TimedRead, TimedReads } from './file-times.ts';
 import type { Finding } from './finding.ts';
@@ -54,7 +54,7 @@ export interface Verdict {
 
 export function judge(
   report: TraceReport,
-  declaration: Declaration,
+  declaration: DeclaredAccess,
   policy: Policy = DEFAULT_POLICY,
 ): Verdict {
   const state = new VerdictState(report, new Declared(declaration), policy);

@@ -7,7 +7,7 @@ import { readBlob } from '../shared/read-blob.ts';
 import type { BlobReader } from '../store.ts';
 import { readAction } from './stored-action.ts';
 
-export type Difference =
+export type KeyDifference =
   | { readonly kind: 'input'; readonly change: 'changed' | 'added' | 'removed'; readonly path: RelPath }
   | { readonly kind: 'variable'; readonly name: string; readonly before?: string; readonly after?: string }
   | { readonly kind: 'tool'; readonly name: string; readonly change: 'changed' | 'added' | 'removed' }
@@ -45,7 +45,7 @@ export interface ComparedAction {
 export type ReadDirectory = (digest: Digest) => Promise<Uint8Array>;
 
 /** Empty if the two are equal. Throws if the store no longer has one of them. */
-export async function differences(before: Hash, after: Hash, blobs: BlobReader): Promise<Difference[]> {
+export async function differences(before: Hash, after: Hash, blobs: BlobReader): Promise<KeyDifference[]> {
   const [old, now] = await Promise.all([readCompared(before, blobs), readCompared(after, blobs)]);
   return compareActions(old, now, ({ hash }) => readBlob(hash, blobs));
 }
@@ -67,7 +67,7 @@ export async function compareActions(
   old: ComparedAction,
   now: ComparedAction,
   read: ReadDirectory,
-): Promise<Difference[]> {
+): Promise<KeyDifference[]> {
   return [
     ...keyVersions(old, now),
     ...commands(old, now),
@@ -76,13 +76,13 @@ export async function compareActions(
   ];
 }
 
-function keyVersions(old: ComparedAction, now: ComparedAction): Difference[] {
+function keyVersions(old: ComparedAction, now: ComparedAction): KeyDifference[] {
   if (old.keyVersion === now.keyVersion) return [];
   return [{ kind: 'key-version', before: old.keyVersion, after: now.keyVersion }];
 }
 
-function commands(old: ComparedAction, now: ComparedAction): Difference[] {
-  const found: Difference[] = [];
+function commands(old: ComparedAction, now: ComparedAction): KeyDifference[] {
+  const found: KeyDifference[] = [];
   if (old.command.join('\0') !== now.command.join('\0'))
     found.push({ kind: 'command', before: old.command, after: now.command });
   if (old.workingDirectory !== now.workingDirectory) {
@@ -100,8 +100,8 @@ function commands(old: ComparedAction, now: ComparedAction): Difference[] {
 
 type Properties = ReadonlyMap<string, string>;
 
-function properties(old: Properties, now: Properties): Difference[] {
-  return changedKeys(old, now).map(({ name, before, after }): Difference => {
+function properties(old: Properties, now: Properties): KeyDifference[] {
+  return changedKeys(old, now).map(({ name, before, after }): KeyDifference => {
     const [, tool] = /^(?:tool|program):(.*)$/s.exec(name) ?? [];
     if (tool === undefined) return { kind: 'platform', name, ...defined(before, after) };
     const change = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
@@ -132,10 +132,10 @@ async function inputs(
   now: Digest,
   read: ReadDirectory,
   at: RelPath = ROOT,
-): Promise<Difference[]> {
+): Promise<KeyDifference[]> {
   if (old.hash === now.hash) return [];
   const [before, after] = [Directory.decode(await read(old)), Directory.decode(await read(now))];
-  const found: Difference[] = [];
+  const found: KeyDifference[] = [];
   for (const { name, before: was, after: is } of changedKeys(leaves(before), leaves(after))) {
     const change = was === undefined ? 'added' : is === undefined ? 'removed' : 'changed';
     found.push({ kind: 'input', change, path: join(at, parseRelPath(name)) });

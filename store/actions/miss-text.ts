@@ -1,7 +1,7 @@
 // The words for a miss, for its cause and for a difference, as runs, servers and pages show them.
 // They have names and no values: a variable or a command line may hold a secret, and a reason is shared in reports.
 import type { MissCause, MissKind } from '../../core/metadata/run-report.ts';
-import type { Difference } from './difference.ts';
+import type { KeyDifference } from './difference.ts';
 import type { FactNow, Lack, Miss } from './miss.ts';
 
 /** One line. */
@@ -58,7 +58,7 @@ function andMore(count: number): string {
   return count === 0 ? '' : ` (and ${count} more)`;
 }
 
-export function differenceText(difference: Difference): string {
+export function differenceText(difference: KeyDifference): string {
   switch (difference.kind) {
     case 'input':
     case 'output':

@@ -1,10 +1,10 @@
 // Why an action ran instead of being a hit, as data. miss-text.ts has the words; nothing else writes or reads them.
 import type { MissCause } from '../../core/metadata/run-report.ts';
-import type { Difference } from './difference.ts';
+import type { KeyDifference } from './difference.ts';
 
 export type Miss =
   /** The closest earlier action differs. */
-  | { readonly kind: 'differs'; readonly first: Difference; readonly more: number }
+  | { readonly kind: 'differs'; readonly first: KeyDifference; readonly more: number }
   /** A fact of the earlier results of the same action differs. `note`: what to do about it, or "". */
   | {
       readonly kind: 'fact';
@@ -36,7 +36,7 @@ export type FactNow =
 export type Lack = 'store' | 'earlier-action' | 'server' | 'answer' | 'time';
 
 /** Undefined if nothing differs. */
-export function missBy([first, ...more]: readonly Difference[]): Miss | undefined {
+export function missBy([first, ...more]: readonly KeyDifference[]): Miss | undefined {
   return first && { kind: 'differs', first, more: more.length };
 }
 
@@ -46,7 +46,7 @@ export function causeOfMiss(miss: Miss): MissCause {
   return miss.kind === 'fact' ? { kind: 'fact', name: miss.name } : { kind: miss.kind };
 }
 
-export function causeOfDifference(difference: Difference): MissCause {
+export function causeOfDifference(difference: KeyDifference): MissCause {
   switch (difference.kind) {
     case 'input':
       return { kind: 'input', name: difference.path };

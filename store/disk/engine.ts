@@ -1,7 +1,7 @@
 // The disk engine: opens a store's folder and connects its parts.
 // Several processes may have one folder open, and each may be killed at any moment.
 import { tenantIn } from '../../core/namespace.ts';
-import type { Clock } from '../../system/process/uptime.ts';
+import type { BootClock } from '../../system/process/uptime.ts';
 import type { AccountSettings } from '../accounts.ts';
 import type { LeaseRecords } from '../action-leases.ts';
 import type { OnStoreEvent } from '../events.ts';
@@ -69,7 +69,7 @@ export type Reconcile = (pause: (tookMs: number) => Promise<void>) => Promise<Re
 export interface DiskEngineOptions {
   readonly onEvent: OnStoreEvent;
   readonly now: () => number;
-  readonly clock: Clock;
+  readonly clock: BootClock;
   readonly commitDelayMs: number;
   readonly leaseMs: number;
   readonly limit: (folder: string) => number;

@@ -11,7 +11,7 @@ import { TURN } from '../limits.ts';
 import type { RawBlobs } from '../raw.ts';
 import type {
   Blob,
-  Health,
+  BlobHealth,
   InspectedBlob,
   InspectedResult,
   Inspection,
@@ -20,7 +20,7 @@ import type {
   ResultsPage,
 } from '../store.ts';
 import type { Index } from './index/index.ts';
-import { decodePresence, decodeResult, numbersIn, resultAddressIn } from './index/records.ts';
+import { decodePresence, decodeResultRecord, numbersIn, resultAddressIn } from './index/records.ts';
 import { type Row, rowsFrom } from './index/tables.ts';
 
 const FIRST = Buffer.alloc(1);
@@ -54,7 +54,7 @@ export class DiskInspection implements Inspection {
     return verified(this.#blobs).get(hash);
   }
 
-  examine(hash: Hash, onRead: OnRead): Promise<Health> {
+  examine(hash: Hash, onRead: OnRead): Promise<BlobHealth> {
     return examine(this.#blobs, hash, onRead);
   }
 
@@ -70,7 +70,7 @@ export class DiskInspection implements Inspection {
   }
 
   #inspected({ key, value }: Row): InspectedResult {
-    const result = decodeResult(key, value);
+    const result = decodeResultRecord(key, value);
     const missing = result?.references.filter(
       ({ hash, size }) => size > 0 && this.#index.find(hash)?.size !== size,
     );

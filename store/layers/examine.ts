@@ -5,9 +5,9 @@ import { nodeCrypto, sha256 } from '../../core/sha256.ts';
 import { STORE } from '../limits.ts';
 import type { RawBlob, RawBlobs, RawFile, RawLargeBlob } from '../raw.ts';
 import { acquireBuffer, releaseBuffer } from '../shared/buffers.ts';
-import type { Health, OnRead } from '../store.ts';
+import type { BlobHealth, OnRead } from '../store.ts';
 
-export async function examine(raw: RawBlobs, hash: Hash, onRead: OnRead): Promise<Health> {
+export async function examine(raw: RawBlobs, hash: Hash, onRead: OnRead): Promise<BlobHealth> {
   const blob = await raw.get(hash);
   if (!blob) return 'gone';
   const fault = await faultIn(hash, blob, onRead);

@@ -5,7 +5,7 @@ import type { Namespace } from '../../core/namespace.ts';
 import { decodeResult, deterministicPart } from '../../core/result.ts';
 import type { Blobs, Divergence, Review, StoredResult } from '../store.ts';
 import type { ByteBudget } from './first-byte.ts';
-import { type Difference, firstDifference } from './first-difference.ts';
+import { firstDifference, type ResultDifference } from './first-difference.ts';
 
 export interface ListedDivergence {
   readonly namespace: string;
@@ -14,7 +14,7 @@ export interface ListedDivergence {
   readonly first: ListedWriter | null;
   /** The newest of those with other outputs. */
   readonly second: ListedWriter | null;
-  readonly difference: Difference;
+  readonly difference: ResultDifference;
   /** The second result was made by a check of the first (`assay run --check-hits`), and this is what it found. */
   readonly checked?: HitVerdict;
 }

@@ -17,7 +17,7 @@ import type { Blobs } from '../store.ts';
 import { type ByteBudget, type ByteDifference, firstDifferingByte, type Side } from './first-byte.ts';
 
 /** A pair has the value of the first result, then that of the second. */
-export interface Difference {
+export interface ResultDifference {
   readonly exitCodes?: readonly [number, number];
   readonly output?: OutputDifference;
   /** Only if the outputs are equal. */
@@ -44,7 +44,7 @@ export async function firstDifference(
   firstBytes: Uint8Array,
   secondBytes: Uint8Array,
   budget: ByteBudget,
-): Promise<Difference> {
+): Promise<ResultDifference> {
   const [first, second] = [decodeResult(firstBytes), decodeResult(secondBytes)];
   const comparison = new Comparison(blobs, budget);
   const output = await comparison.names(outputsOf(first), outputsOf(second), '');

@@ -7,7 +7,7 @@
 // The rival of a result is a result, too, with its own writer. Labels whose result is gone are removed at the end, also
 // those of an earlier run that was stopped.
 import { concurrently } from '../../core/concurrently.ts';
-import { DEFAULT_NAMESPACE, isAtOrBelow, type Namespace } from '../../core/namespace.ts';
+import { DEFAULT_NAMESPACE, isNamespaceAtOrBelow, type Namespace } from '../../core/namespace.ts';
 import { STORE } from '../limits.ts';
 import type { Review, ReviewedResult } from '../store.ts';
 import { type Selection, selector } from './selection.ts';
@@ -95,7 +95,7 @@ export async function forget(review: Review, options: ForgetOptions): Promise<Fo
     const { namespace: within = DEFAULT_NAMESPACE } = selection;
     for await (const label of review.labels()) {
       signal?.throwIfAborted();
-      if (!isAllowed(label.namespace) || !isAtOrBelow(label.namespace, within)) continue;
+      if (!isAllowed(label.namespace) || !isNamespaceAtOrBelow(label.namespace, within)) continue;
       if (await review.removeDeadLabel(label)) count.labels++;
     }
   }

@@ -4,7 +4,7 @@ import { type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { bundleIn } from '../../core/metadata/bundle.ts';
 import { actionNamedBy } from '../../core/metadata/receipt.ts';
-import { isAtOrBelow, type Namespace, parseNamespace } from '../../core/namespace.ts';
+import { isNamespaceAtOrBelow, type Namespace, parseNamespace } from '../../core/namespace.ts';
 import { decodeResult } from '../../core/result.ts';
 import type { ResultAddress, Review, ReviewedResult, StoredResult } from '../store.ts';
 
@@ -28,7 +28,7 @@ export async function selector(
 ): Promise<(seen: ReviewedResult) => boolean> {
   const isWanted = keys && (await keySelector(keys, review));
   return ({ address, result }) =>
-    (namespace === undefined || isAtOrBelow(address.namespace, namespace)) &&
+    (namespace === undefined || isNamespaceAtOrBelow(address.namespace, namespace)) &&
     (writer === undefined || result.writer?.name === writer) &&
     (since === undefined || (result.writer !== undefined && result.writer.at >= since)) &&
     (bundle === undefined || bundleIn(result.writer?.via) === bundle) &&

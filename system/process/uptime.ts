@@ -2,7 +2,7 @@
 // It starts again at each boot. So each clock has a name, and two readings compare only under the same name.
 import { readFileSync, readlinkSync } from 'node:fs';
 
-export interface Clock {
+export interface BootClock {
   /** The boot and the time namespace. */
   readonly name: string;
   /** Milliseconds; never decreases. */
@@ -10,7 +10,7 @@ export interface Clock {
 }
 
 /** Not process.hrtime: under Bun it counts from the start of the process. */
-export function uptimeClock(): Clock {
+export function uptimeClock(): BootClock {
   const since = Number.parseFloat(readFileSync('/proc/uptime', 'latin1')) * 1000 - performance.now();
   return { name: nameOfThisRun(), now: () => since + performance.now() };
 }

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Digest, digestOf, parseHash } from '../../core/digest.ts';
-import { VERSION } from '../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION } from '../../store/disk/fs/layout.ts';
 import { Workshop } from '../rig/assay.ts';
 import { bombOf, compressedName, stackedEncodings } from '../rig/bombs.ts';
 import { keepFigures } from '../rig/figures.ts';
@@ -66,7 +66,7 @@ async function expectUnmoved(attack: () => Promise<void>): Promise<void> {
   seen.refused++;
   expect(peakBytes(pid) - atRest).toBeLessThan(MOST_MEMORY);
   expect(tookMs).toBeLessThan(MOST_PROCESSOR_MS);
-  expect(readdirSync(join(shop.store, VERSION, 'staging'))).toEqual([]);
+  expect(readdirSync(join(shop.store, LAYOUT_VERSION, 'staging'))).toEqual([]);
   expect(server.child.exitCode).toBeNull();
 }
 

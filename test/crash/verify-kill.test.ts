@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { VERSION } from '../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION } from '../../store/disk/fs/layout.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { baseEnvironment, FORMS, Workshop } from '../rig/assay.ts';
 import { keepFigures } from '../rig/figures.ts';
@@ -74,7 +74,7 @@ async function verifyKilled(afterMs: number): Promise<boolean> {
 }
 
 function harm(hash: string): void {
-  const files = join(shop.store, VERSION, 'files', hash.slice(0, 2));
+  const files = join(shop.store, LAYOUT_VERSION, 'files', hash.slice(0, 2));
   const name = readdirSync(files).find((one) => one.startsWith(hash)) ?? '';
   const file = openSync(join(files, name), 'r+');
   writeSync(file, 'X', 4321);

@@ -3,7 +3,7 @@ import { readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { VERSION } from '../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION } from '../../store/disk/fs/layout.ts';
 import { STORE } from '../../store/limits.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { Workshop } from '../rig/assay.ts';
@@ -24,10 +24,10 @@ async function fullServer(): Promise<{ server: TestServer; directory: string }> 
   return { server, directory };
 }
 
-const stagedIn = (directory: string) => readdirSync(join(directory, VERSION, 'staging'));
+const stagedIn = (directory: string) => readdirSync(join(directory, LAYOUT_VERSION, 'staging'));
 
 function stagedBytes(directory: string): number {
-  const folder = join(directory, VERSION, 'staging');
+  const folder = join(directory, LAYOUT_VERSION, 'staging');
   return stagedIn(directory).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }
 
@@ -82,7 +82,7 @@ describe('a full store', () => {
 test('staging files of killed servers are removed by the next start, and by gc', async () => {
   const shop = new Workshop();
   try {
-    const staging = join(shop.store, VERSION, 'staging');
+    const staging = join(shop.store, LAYOUT_VERSION, 'staging');
     const bytes = contentOf('cut off', 3 * MIB);
     const cutOff = async () => {
       const server = await ServerProcess.start(shop.store);

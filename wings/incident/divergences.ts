@@ -4,7 +4,7 @@ import { differenceText } from '../../client/check-hits/difference-text.ts';
 import { SyncStream } from '../../client/terminal/sync-stream.ts';
 import { counted } from '../../client/view/words.ts';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
-import { isAtOrBelow, parseNamespace } from '../../core/namespace.ts';
+import { isNamespaceAtOrBelow, parseNamespace } from '../../core/namespace.ts';
 import { visibleLines } from '../../core/text/visible.ts';
 import { type ListedDivergence, type ListedWriter, listDivergences } from '../../store/review/divergences.ts';
 import { REVIEW_ENVIRONMENT, REVIEW_FLAGS, remoteOf, reviewLocally } from './review-flags.ts';
@@ -36,7 +36,7 @@ export const divergencesCommand: CommandModule = {
     const listed = remote
       ? await remote.divergences(parsed.text('namespace'))
       : await reviewLocally(parsed, async (store, review) => {
-          const isShown = (namespace: typeof below) => isAtOrBelow(namespace, below);
+          const isShown = (namespace: typeof below) => isNamespaceAtOrBelow(namespace, below);
           const found = listDivergences(review, store.blobs, { isShown, withAddresses: true });
           return { divergences: await Array.fromAsync(found), more: false };
         });

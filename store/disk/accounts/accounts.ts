@@ -13,7 +13,7 @@
 //    less than its floor.
 // A4 A write of an account at its quota removes only what the account holds, or is refused.
 import { withoutProtocol } from '../../../core/namespace.ts';
-import { type AccountSettings, HOLDER, isAtOrBelow, isHolderName, nearestIn } from '../../accounts.ts';
+import { type AccountSettings, HOLDER, isHolderAtOrBelow, isHolderName, nearestIn } from '../../accounts.ts';
 import { STORE } from '../../limits.ts';
 import type { SizeLimit } from '../../size-limit.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
@@ -53,7 +53,7 @@ export class Account {
   }
 
   includes(prefix: string): boolean {
-    return this.namespaces.some((base) => isAtOrBelow(prefix, base));
+    return this.namespaces.some((base) => isHolderAtOrBelow(prefix, base));
   }
 
   #bytesOf(limit: SizeLimit | undefined): number | undefined {

@@ -13,7 +13,7 @@ import { labelBytes } from '../index/labels.ts';
 import {
   belongsTo,
   decodePresence,
-  decodeResult,
+  decodeResultRecord,
   labelAddressOf,
   labelKeyOf,
   type Presence,
@@ -173,7 +173,7 @@ export class Holdings implements HoldingsListener, Holders {
     const held: Promise<void>[] = [];
     for (const { key, value } of rows) {
       for (const account of this.holderOf(key).accounts) addTo(sums, account, value.length);
-      const references = decodeResult(key, value)?.references ?? [];
+      const references = decodeResultRecord(key, value)?.references ?? [];
       held.push(this.hold(resultAddressIn(key)?.namespace ?? '', references));
     }
     await Promise.all(held);

@@ -14,7 +14,7 @@ import type { Content, Expected } from '../../store.ts';
 import type { Accounts, Holder } from '../accounts/accounts.ts';
 import { fileName, filePath, type Layout } from '../fs/layout.ts';
 import { isGeneration, newGeneration } from '../index/generation.ts';
-import type { Entry, Index } from '../index/index.ts';
+import type { BlobEntry, Index } from '../index/index.ts';
 import { isFreshTick, type Leases } from '../index/leases.ts';
 import { belongsTo, EVERYONE, type Tenants, tenantsOf, withTenant } from '../index/records.ts';
 import { fileSize, openToRead } from './blob-file.ts';
@@ -85,7 +85,7 @@ export class DiskBlobs implements RawBlobs {
    * found there is served. A file may be gone, and a missing blob may have been stored; for these the view is
    * refreshed.
    */
-  #findToRead(hash: Hash, tenant: number): Entry | undefined {
+  #findToRead(hash: Hash, tenant: number): BlobEntry | undefined {
     const entry = this.#findFor(hash, tenant);
     if (entry && !entry.isFile) return entry;
     this.#index.refresh();
@@ -93,7 +93,7 @@ export class DiskBlobs implements RawBlobs {
   }
 
   /** Undefined also if the tenant has not put the blob. */
-  #findFor(hash: Hash, tenant: number): Entry | undefined {
+  #findFor(hash: Hash, tenant: number): BlobEntry | undefined {
     const entry = this.#index.find(hash);
     return entry && belongsTo(entry, tenant) ? entry : undefined;
   }
@@ -113,14 +113,14 @@ export class DiskBlobs implements RawBlobs {
   }
 
   /** Synchronous for a small blob, because most blobs are small. */
-  #read(hash: Hash, entry: Entry | undefined): Promise<RawBlob> | RawBlob | undefined {
+  #read(hash: Hash, entry: BlobEntry | undefined): Promise<RawBlob> | RawBlob | undefined {
     if (!entry) return undefined;
     if (!isGeneration(entry.generation)) return { ...entry, kind: 'broken', detail: 'its record is damaged' };
     const content = this.#index.contentOf(hash, entry) ?? Buffer.alloc(0);
     return entry.isFile ? this.#large(hash, entry, content) : rawSmall(entry, content);
   }
 
-  async #large(hash: Hash, { generation, size }: Entry, content: Buffer): Promise<RawBlob> {
+  async #large(hash: Hash, { generation, size }: BlobEntry, content: Buffer): Promise<RawBlob> {
     const checksums = decodeChecksums(content, size);
     if (!checksums) return { kind: 'broken', generation, size, detail: 'its checksums do not fit its size' };
     const path = filePath(this.#layout, hash, generation);
@@ -189,7 +189,7 @@ export class DiskBlobs implements RawBlobs {
   }
 
   /** Tenant and holder have the blob when this resolves. False if the entry has changed meanwhile. */
-  async #giveTo(tenant: number, holder: Holder, hash: Hash, entry: Entry): Promise<boolean> {
+  async #giveTo(tenant: number, holder: Holder, hash: Hash, entry: BlobEntry): Promise<boolean> {
     if (isOf(entry, tenant, holder)) return true;
     const tenants = withTenant(this.#accounts.listWith(entry.tenants, holder), tenant);
     return this.#index.stampBlob(hash, entry, this.#leases.clock.stamp(), tenants);
@@ -217,7 +217,7 @@ export class DiskBlobs implements RawBlobs {
   /** The blob is present, for its owner too, when this resolves. False if it was stored before. */
   async #addIfAbsent(
     { hash, size }: Digest,
-    location: Pick<Entry, 'isFile' | 'generation' | 'checksum'>,
+    location: Pick<BlobEntry, 'isFile' | 'generation' | 'checksum'>,
     content: Buffer,
     { tenant, holder }: Owner,
   ): Promise<boolean> {
@@ -252,7 +252,7 @@ export class DiskBlobs implements RawBlobs {
   /**
    * Refreshes only if the old view has the entry. If it does not, `add` finds out whether that is still true.
    */
-  #findCurrent(hash: Hash): Entry | undefined {
+  #findCurrent(hash: Hash): BlobEntry | undefined {
     if (!this.#index.find(hash)) return undefined;
     this.#index.refresh();
     return this.#index.find(hash);
@@ -307,7 +307,7 @@ export class DiskBlobs implements RawBlobs {
   }
 }
 
-function isOf(entry: Entry, tenant: number, holder: Holder): boolean {
+function isOf(entry: BlobEntry, tenant: number, holder: Holder): boolean {
   return belongsTo(entry, tenant) && belongsTo(entry, holder.number);
 }
 
@@ -315,7 +315,7 @@ function absentFrom(digests: readonly Digest[], ticks: readonly (number | undefi
   return digests.filter((_, index) => ticks[index] === undefined);
 }
 
-function rawSmall({ generation, size, checksum }: Entry, bytes: Buffer): RawBlob {
+function rawSmall({ generation, size, checksum }: BlobEntry, bytes: Buffer): RawBlob {
   if (bytes.length === size) return { kind: 'small', generation, size, bytes, checksum };
   return { kind: 'broken', generation, size, detail: `it has ${bytes.length} bytes instead of ${size}` };
 }

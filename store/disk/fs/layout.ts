@@ -6,7 +6,7 @@ import { type Hash, isHash } from '../../../core/digest.ts';
 import { AssayError, isSystemError } from '../../../core/errors.ts';
 import { faultOf } from './faults.ts';
 
-export const VERSION = 'v5';
+export const LAYOUT_VERSION = 'v5';
 /**
  * This version reads their records, so upgrading only renames the folder. An older Assay then refuses the
  * store.
@@ -26,7 +26,7 @@ export async function prepareLayout(
   create: (layout: Layout) => Promise<void>,
 ): Promise<Layout> {
   const root = resolve(directory);
-  const layout = layoutIn(join(root, VERSION));
+  const layout = layoutIn(join(root, LAYOUT_VERSION));
   try {
     adoptEarlier(root);
     refuseOtherVersions(root);
@@ -53,7 +53,7 @@ export function layoutIn(base: string): Layout {
 }
 
 function adoptEarlier(root: string): void {
-  const to = join(root, VERSION);
+  const to = join(root, LAYOUT_VERSION);
   const from = EARLIER.map((name) => join(root, name)).find((path) => existsSync(path));
   if (from === undefined || existsSync(to)) return;
   try {
@@ -69,12 +69,12 @@ function refuseOtherVersions(root: string): void {
   if (others.length === 0) return;
   throw new AssayError(
     'ASSAY_STORE_VERSION',
-    `${root} holds a store of format ${others.join(', ')}; this Assay reads and writes ${VERSION}`,
+    `${root} holds a store of format ${others.join(', ')}; this Assay reads and writes ${LAYOUT_VERSION}`,
   );
 }
 
 function isOtherVersion(name: string): boolean {
-  return /^v\d+$/.test(name) && name !== VERSION;
+  return /^v\d+$/.test(name) && name !== LAYOUT_VERSION;
 }
 
 /** Two digits of the hash: no folder gets too many files. */

@@ -21,7 +21,7 @@ import type {
 import { newGeneration } from './generation.ts';
 import { DATA_FILE } from './guard.ts';
 import { resultKeyOf } from './records.ts';
-import { read, rowsFrom, type Table, type Tables } from './tables.ts';
+import { readRow, rowsFrom, type Table, type Tables } from './tables.ts';
 
 /** No lease has this key, because a namespace contains no "!". */
 const COUNTER = Buffer.from('!counter');
@@ -67,7 +67,7 @@ export class DiskActionLeases implements LeaseRecords {
     const here = `${bootId()} ${identityOf(join(this.#folder, DATA_FILE))}`;
     for (;;) {
       this.#tables.refresh();
-      const record = read(this.#table, COUNTER);
+      const record = readRow(this.#table, COUNTER);
       const version = getLastVersion();
       const last = record && decode<Counter>(COUNTER, record);
       const epoch = last?.here === here ? last.epoch : this.#nextEpoch(last);
@@ -145,7 +145,7 @@ function findRow(
   tables: Tables,
   key: Buffer,
 ): { readonly version: number; readonly record: LeaseRecord | undefined } | undefined {
-  const value = read(tables.table('action-leases'), key);
+  const value = readRow(tables.table('action-leases'), key);
   if (!value) return undefined;
   const version = getLastVersion();
   const record = decode<LeaseRecord>(key, value);

@@ -4,7 +4,7 @@
 import { getLastVersion } from 'lmdb';
 import { STORE } from '../../limits.ts';
 import { newGeneration } from './generation.ts';
-import { read, rowsFrom, type Table, type Tables } from './tables.ts';
+import { readRow, rowsFrom, type Table, type Tables } from './tables.ts';
 
 /** The bytes that a store uses. */
 export interface Usage {
@@ -47,7 +47,7 @@ export class ByteCount {
 
   bytes(): number {
     this.#tables.refresh();
-    let sum = decode(read(this.#table, SUM));
+    let sum = decode(readRow(this.#table, SUM));
     let rows = rowsFrom(this.#table, ROWS_FROM, ROWS_TO);
     for (let last = rows.at(-1); last; last = rows.at(-1)) {
       for (const { value } of rows) sum += decode(value);
@@ -64,7 +64,7 @@ export class ByteCount {
     this.#tables.refresh();
     const rows = rowsFrom(this.#table, ROWS_FROM, ROWS_TO);
     if (rows.length < STORE.rangeEntries / 2) return;
-    const before = read(this.#table, SUM);
+    const before = readRow(this.#table, SUM);
     const version = before ? getLastVersion() : undefined;
     const sum = rows.reduce((total, { value }) => total + decode(value), decode(before));
     const change = () => {

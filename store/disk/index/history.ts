@@ -16,7 +16,7 @@ import {
   positionOf,
 } from '../../history.ts';
 import { STORE } from '../../limits.ts';
-import { read, rowsBefore, rowsFrom, type Table, type Tables } from './tables.ts';
+import { readRow, rowsBefore, rowsFrom, type Table, type Tables } from './tables.ts';
 
 const TIME_BYTES = 6;
 const CHECK_BYTES = 8;
@@ -171,7 +171,7 @@ export class DiskHistory implements History {
   #read(kind: string, address: Pick<DocumentAddress, 'id' | 'namespace'>): HistoryDocument | undefined {
     const { id, namespace } = address;
     const key = documentKey(kind, address);
-    const value = read(this.#table, key);
+    const value = readRow(this.#table, key);
     if (!value || value.length < CHECK_BYTES + TIME_BYTES) return undefined;
     const rest = value.subarray(CHECK_BYTES);
     if (!checkOf(key, rest).equals(value.subarray(0, CHECK_BYTES))) return undefined;

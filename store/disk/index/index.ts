@@ -44,10 +44,10 @@ import {
   type Tenants,
   tickIn,
 } from './records.ts';
-import { peek, read, type Table, Tables } from './tables.ts';
+import { peek, readRow, type Table, Tables } from './tables.ts';
 import { TenantNumbers } from './tenants.ts';
 
-export interface Entry extends Presence {
+export interface BlobEntry extends Presence {
   /** Compared when the entry is changed (I3). */
   readonly version: number;
 }
@@ -128,11 +128,11 @@ export class Index {
     };
   }
 
-  find(hash: Hash): Entry | undefined {
+  find(hash: Hash): BlobEntry | undefined {
     return this.findByKey(keyOf(hash));
   }
 
-  findByKey(key: Buffer): Entry | undefined {
+  findByKey(key: Buffer): BlobEntry | undefined {
     const record = peek(this.#presence, key);
     if (!record) return undefined;
     const version = getLastVersion();
@@ -153,7 +153,7 @@ export class Index {
   }
 
   contentOf(hash: Hash, { position }: Presence): Buffer | undefined {
-    return read(this.#content, contentKeyOf(keyOf(hash), position));
+    return readRow(this.#content, contentKeyOf(keyOf(hash), position));
   }
 
   /** Writes and changes nothing: for the health check. */
@@ -185,7 +185,7 @@ export class Index {
   /**
    * Writes the stamp's tick, and those that have the blob now. False if the entry has changed or is gone (I3).
    */
-  async stampBlob(hash: Hash, entry: Entry, stamp: Stamp, tenants = entry.tenants): Promise<boolean> {
+  async stampBlob(hash: Hash, entry: BlobEntry, stamp: Stamp, tenants = entry.tenants): Promise<boolean> {
     const isStamped = await this.tables.commit(() => {
       stamp.begin();
       const key = keyOf(hash);
@@ -201,7 +201,7 @@ export class Index {
   }
 
   /** Writes only who has the blob: its tick stays. False if the entry has changed or is gone (I3). */
-  async changeTenants(key: Buffer, entry: Entry, tenants: Tenants): Promise<boolean> {
+  async changeTenants(key: Buffer, entry: BlobEntry, tenants: Tenants): Promise<boolean> {
     const isChanged = await this.tables.commit(() =>
       this.#presence.ifVersion(key, entry.version, () => {
         this.#presence.put(key, encodePresence({ ...entry, tenants }), newGeneration());
@@ -223,7 +223,7 @@ export class Index {
   }
 
   /** False if the entry has changed or is gone (I3). */
-  async removeIfUnchanged(key: Buffer, entry: Entry): Promise<boolean> {
+  async removeIfUnchanged(key: Buffer, entry: BlobEntry): Promise<boolean> {
     const contentKey = contentKeyOf(key, entry.position);
     const isRemoved = await this.tables.commit(() =>
       this.#presence.ifVersion(key, entry.version, () => {
@@ -238,7 +238,7 @@ export class Index {
   }
 
   result(key: Buffer): ResultEntry | undefined {
-    const record = read(this.#results, key);
+    const record = readRow(this.#results, key);
     return record && { record, generation: getLastVersion() };
   }
 

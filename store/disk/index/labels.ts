@@ -10,7 +10,7 @@ import type { LabelAddress, Labelled, LabelRecords } from '../../store.ts';
 import { isLeaseUnchanged, whileUnchanged } from './action-leases.ts';
 import { LabelOrder, ROW_BYTES } from './label-order.ts';
 import { decodeLabel, encodeLabel, labelAddressOf, labelKeyOf } from './records.ts';
-import { peek, type Row, read, rowsFrom, type Table, type Tables } from './tables.ts';
+import { peek, type Row, readRow, rowsFrom, type Table, type Tables } from './tables.ts';
 
 /** No label has this key, because a namespace contains no "!". */
 const COUNTER = Buffer.from('!counter');
@@ -58,7 +58,7 @@ export class DiskLabels implements LabelRecords {
 
   #find(address: LabelAddress): Numbered | undefined {
     const labelKey = labelKeyOf(address);
-    const record = read(this.#table, labelKey);
+    const record = readRow(this.#table, labelKey);
     const number = getLastVersion();
     const key = record && decodeLabel(labelKey, record);
     return key && { label: address.label, key, number };

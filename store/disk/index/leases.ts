@@ -20,7 +20,7 @@
 import type { Digest, Hash } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
 import type { OnStoreEvent } from '../../events.ts';
-import type { Entry, Index } from './index.ts';
+import type { BlobEntry, Index } from './index.ts';
 import type { LogicalClock } from './logical-clock.ts';
 import { EVERYONE } from './records.ts';
 
@@ -47,7 +47,7 @@ export class Leases {
   }
 
   /** FRESH: a use writes nothing. */
-  isFresh({ tick }: Entry): boolean {
+  isFresh({ tick }: BlobEntry): boolean {
     return isFreshTick(tick, this.clock.freshBlob());
   }
 
@@ -97,9 +97,9 @@ export class Leases {
     return { tick, isHeld: held === holder };
   }
 
-  #findStale(hashes: readonly Hash[]): { stale: [Hash, Entry][]; oldest: number } {
+  #findStale(hashes: readonly Hash[]): { stale: [Hash, BlobEntry][]; oldest: number } {
     const fresh = this.clock.freshBlob();
-    const stale: [Hash, Entry][] = [];
+    const stale: [Hash, BlobEntry][] = [];
     let oldest = this.clock.stamp().tick;
     for (const hash of hashes) {
       const entry = this.#index.find(hash);
@@ -111,7 +111,7 @@ export class Leases {
   }
 
   /** False if an entry has changed meanwhile: then all are read again. */
-  async #stampAll(stale: readonly [Hash, Entry][]): Promise<boolean> {
+  async #stampAll(stale: readonly [Hash, BlobEntry][]): Promise<boolean> {
     if (stale.length === 0) return true;
     const stamp = this.clock.stamp();
     try {

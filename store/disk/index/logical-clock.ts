@@ -15,7 +15,7 @@
 //   tick n is current ──(a write, leaseMs / leaseTicks later)──> tick n + 1 is current ──> …
 //   tick n expires: leaseMs + window + slack after it began; from then on C3 lets all ticks up to n expire
 
-import type { Clock } from '../../../system/process/uptime.ts';
+import type { BootClock } from '../../../system/process/uptime.ts';
 import { STORE } from '../../limits.ts';
 import { type Row, rowsBefore, type Table, type Tables } from './tables.ts';
 
@@ -46,10 +46,10 @@ interface RecentTicks {
 export class LogicalClock {
   readonly leaseMs: number;
   readonly #tables: Tables;
-  readonly #uptime: Clock;
+  readonly #uptime: BootClock;
   #cached: RecentTicks | undefined;
 
-  constructor(tables: Tables, clock: Clock, leaseMs: number) {
+  constructor(tables: Tables, clock: BootClock, leaseMs: number) {
     this.#tables = tables;
     this.#uptime = clock;
     this.leaseMs = leaseMs;

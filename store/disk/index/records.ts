@@ -279,7 +279,7 @@ const COVERS_KEY = 2 ** 31;
 const HAS_WRITER = 2 ** 30;
 
 /** Undefined if a bit has changed. The result shares the record's memory. */
-export function decodeResult(key: Buffer, record: Buffer): StoredResult | undefined {
+export function decodeResultRecord(key: Buffer, record: Buffer): StoredResult | undefined {
   if (record.length < HASH_BYTES + COUNT_BYTES) return undefined;
   const count = record.readUInt32LE(HASH_BYTES);
   const coversKey = count >= COVERS_KEY;

@@ -3,7 +3,7 @@
 import { HASH_BYTES } from '../../../core/digest.ts';
 import { STORE } from '../../limits.ts';
 import type { StoredResult } from '../../store.ts';
-import { decodeResult } from './records.ts';
+import { decodeResultRecord } from './records.ts';
 
 interface Memoized {
   readonly key: Buffer;
@@ -20,7 +20,7 @@ export class ResultMemo {
     const slot = key.readUInt32LE(key.length - HASH_BYTES) % STORE.memoResults;
     const memoized = this.#slots[slot];
     if (memoized?.record.equals(record) && memoized.key.equals(key)) return memoized.result;
-    const result = decodeResult(key, record);
+    const result = decodeResultRecord(key, record);
     if (result && record.length <= STORE.memoResultBytes) this.#slots[slot] = { key, record, result };
     return result;
   }

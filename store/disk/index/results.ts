@@ -8,7 +8,7 @@ import { TURN } from '../../limits.ts';
 import type { RecordsPage, ResultAddress, ResultRecords, StoredResult } from '../../store.ts';
 import type { Index } from './index.ts';
 import type { Leases } from './leases.ts';
-import { decodeResult, encodeResult, resultAddressIn, resultKeyOf } from './records.ts';
+import { decodeResultRecord, encodeResult, resultAddressIn, resultKeyOf } from './records.ts';
 import { ResultMemo } from './result-memo.ts';
 import { rowsFrom } from './tables.ts';
 
@@ -57,7 +57,7 @@ export class DiskResults implements ResultRecords {
   ): Promise<boolean> {
     const key = resultKeyOf(address);
     const entry = this.#index.result(key);
-    const current = entry && decodeResult(key, entry.record);
+    const current = entry && decodeResultRecord(key, entry.record);
     if (!isSame(current, replacing)) return false;
     const tick = await this.#keepReferences(address, result);
     return this.#index.replaceResult(key, encodeResult(key, result), entry?.generation, tick);
@@ -84,7 +84,7 @@ export class DiskResults implements ResultRecords {
     const rows = rowsFrom(table, start, undefined, position !== undefined, TURN.results);
     const records = rows.flatMap(({ key, value }) => {
       const address = resultAddressIn(key);
-      const result = address && decodeResult(key, value);
+      const result = address && decodeResultRecord(key, value);
       return result ? { address, result } : [];
     });
     return { records, position: rows.at(-1)?.key.toString('hex') };
@@ -94,7 +94,7 @@ export class DiskResults implements ResultRecords {
     this.#index.refresh();
     const key = resultKeyOf(address);
     const entry = this.#index.result(key);
-    const current = entry && decodeResult(key, entry.record);
+    const current = entry && decodeResultRecord(key, entry.record);
     if (!entry || !isSame(current, seen) || !isDeepStrictEqual(current?.writer, seen.writer)) return false;
     return this.#index.removeResult(address, entry.generation);
   }

@@ -267,7 +267,7 @@ export function peek(table: Table, key: Buffer): Buffer | undefined {
 }
 
 /** A copy. */
-export function read(table: Table, key: Buffer): Buffer | undefined {
+export function readRow(table: Table, key: Buffer): Buffer | undefined {
   const value = peek(table, key);
   if (!value) return undefined;
   const own = Buffer.allocUnsafe(value.length);

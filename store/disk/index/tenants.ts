@@ -13,7 +13,7 @@ import {
   NOBODY,
   tenantKeyOf,
 } from './records.ts';
-import { read, rowsFrom, type Table, type Tables } from './tables.ts';
+import { readRow, rowsFrom, type Table, type Tables } from './tables.ts';
 
 /** The last number that was given. Shorter than the key of any tenant. */
 const LAST = Buffer.from('numbers');
@@ -60,7 +60,7 @@ export class TenantNumbers {
   }
 
   #read(key: Buffer): number | undefined {
-    const record = read(this.#table, key);
+    const record = readRow(this.#table, key);
     return record && decodeTenantNumber(key, record);
   }
 
@@ -75,7 +75,7 @@ export class TenantNumbers {
 
   /** Nothing is written if another number was given since. */
   #assignNext(key: Buffer): Promise<boolean> {
-    const record = read(this.#table, LAST);
+    const record = readRow(this.#table, LAST);
     const version = record && getLastVersion();
     const last = record ? decodeTenantNumber(LAST, record) : 0;
     if (last === undefined)

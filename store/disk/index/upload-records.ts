@@ -6,7 +6,7 @@ import { nodeCrypto } from '../../../core/sha256.ts';
 import { STORE } from '../../limits.ts';
 import { allocatedBytes } from './byte-count.ts';
 import { decodeUpload, encodeUpload, type UploadRecord } from './records.ts';
-import { read, rowsFrom, type Table, type Tables } from './tables.ts';
+import { readRow, rowsFrom, type Table, type Tables } from './tables.ts';
 
 export interface UploadEntry extends UploadRecord {
   readonly generation: number;
@@ -32,7 +32,7 @@ export class UploadRecords {
 
   find(id: string): UploadEntry | undefined {
     this.#tables.refresh();
-    const record = read(this.#table, keyOf(id));
+    const record = readRow(this.#table, keyOf(id));
     return record && { ...decodeUpload(record), generation: getLastVersion() };
   }
 

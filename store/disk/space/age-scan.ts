@@ -13,7 +13,7 @@ export interface AgeRow {
 /** At most that many rows of a kind, after a row or from the first on. */
 export type Rows = (after: Buffer | undefined, most: number) => readonly AgeRow[];
 
-export interface Wanted {
+export interface WantedAges {
   readonly rows: Rows;
   readonly isWanted: (age: Age) => boolean;
   /** No row with a later tick is looked at. */
@@ -34,7 +34,7 @@ export class AgeScan {
   }
 
   /** Undefined if the next call may find more: this one has looked at as many rows as it may. */
-  find(wanted: Wanted, most: number): readonly Age[] | undefined {
+  find(wanted: WantedAges, most: number): readonly Age[] | undefined {
     const found: Age[] = [];
     const pageRows = Math.max(most, wanted.pageRows);
     let after = this.#passed;

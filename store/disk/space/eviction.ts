@@ -41,7 +41,7 @@ import {
   RESULT_AGE,
 } from '../index/records.ts';
 import { rowsFrom, type Table } from '../index/tables.ts';
-import { AgeScan, type Wanted } from './age-scan.ts';
+import { AgeScan, type WantedAges } from './age-scan.ts';
 import { type Evictor, Quarry } from './quarry.ts';
 
 export interface Evicted {
@@ -166,7 +166,7 @@ export class Eviction {
     return performance.now() - emptyAt < STORE.emptyScanMs;
   }
 
-  #wanted(kind: AgeKind, lastTick: number): Omit<Wanted, 'isWanted'> {
+  #wanted(kind: AgeKind, lastTick: number): Omit<WantedAges, 'isWanted'> {
     const end = Buffer.from([kind + 1]);
     return {
       rows: (after, most) =>

@@ -136,7 +136,7 @@ export class Space {
   }
 
   isAvailable(bytes: number): boolean {
-    return this.admitsNow(requestFor(bytes));
+    return this.admitsNow(spaceRequestFor(bytes));
   }
 
   /** The request would not wait. */
@@ -160,7 +160,7 @@ export class Space {
 
   /** Runs `write` with that many bytes reserved, which have arrived. Waits for space if necessary. */
   withReserved<T>(bytes: number, write: () => Promise<T>): Promise<T> {
-    return withinAll(this.#alone, requestFor(bytes), write);
+    return withinAll(this.#alone, spaceRequestFor(bytes), write);
   }
 
   /** Reserves bytes that have arrived: a promise if they have to wait. `leave` ends it. */
@@ -183,7 +183,7 @@ export class Space {
   begin(incoming: IncomingWrite, writer?: Holder): Reservation {
     const { announced } = incoming;
     if (this.limit === Number.POSITIVE_INFINITY) return UNLIMITED;
-    if (announced !== undefined) this.#refuseTooLarge(requestFor(announced));
+    if (announced !== undefined) this.#refuseTooLarge(spaceRequestFor(announced));
     const write = new UnfinishedWrite(this.#admission, incoming, writer);
     this.#unfinished.add(write);
     return write;
@@ -401,7 +401,7 @@ export class Space {
 }
 
 /** Small blobs go into the index, larger ones into files. */
-export function requestFor(bytes: number, writer?: Holder): SpaceRequest {
+export function spaceRequestFor(bytes: number, writer?: Holder): SpaceRequest {
   return { bytes: allocatedBytes(bytes), isForIndex: bytes <= STORE.inlineBytes, writer };
 }
 

@@ -8,7 +8,7 @@ import type { Holdings } from '../accounts/holdings.ts';
 import type { Sweeper, Swept } from '../files/sweep.ts';
 import type { UploadRecords } from '../index/upload-records.ts';
 import { type Evicted, type Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
-import { requestFor, Space, type SpaceEviction, type UsageSource, withinAll } from './space.ts';
+import { Space, type SpaceEviction, spaceRequestFor, type UsageSource, withinAll } from './space.ts';
 
 export interface SpacesParts {
   readonly source: UsageSource;
@@ -114,10 +114,10 @@ function asEvicted({ files, bytes }: Swept): Evicted {
 function limitOf(spaces: readonly Space[], holder: Holder): SpaceLimit {
   return {
     isAvailable: (bytes) => {
-      const request = requestFor(bytes, holder);
+      const request = spaceRequestFor(bytes, holder);
       return spaces.every((space) => space.admitsNow(request));
     },
-    withReserved: (bytes, write) => withinAll(spaces, requestFor(bytes, holder), write),
+    withReserved: (bytes, write) => withinAll(spaces, spaceRequestFor(bytes, holder), write),
     begin: (write) => beginAll(spaces, holder, write),
   };
 }

@@ -1,6 +1,6 @@
 // The words for misses that tests expect. explain.test.ts holds the words themselves; other tests hold which miss it is.
 import { parseRelPath } from '../../../core/path.ts';
-import type { Difference } from '../../../store/actions/difference.ts';
+import type { KeyDifference } from '../../../store/actions/difference.ts';
 import type { FactNow, Lack } from '../../../store/actions/miss.ts';
 import { missText } from '../../../store/actions/miss-text.ts';
 
@@ -18,7 +18,7 @@ export function changed(kind: 'input' | 'variable' | 'tool' | 'command', name = 
   return missText({ kind: 'differs', first: differenceOf(kind, name), more });
 }
 
-function differenceOf(kind: 'input' | 'variable' | 'tool' | 'command', name: string): Difference {
+function differenceOf(kind: 'input' | 'variable' | 'tool' | 'command', name: string): KeyDifference {
   switch (kind) {
     case 'input':
       return { kind, path: parseRelPath(name), change: 'changed' };

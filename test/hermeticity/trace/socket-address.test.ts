@@ -5,7 +5,7 @@ import {
   addressFromBytes,
   addressText,
   ipv6Text,
-  isLoopback,
+  isLoopbackSocket,
 } from '../../../hermeticity/trace/socket-address.ts';
 
 describe('a socket address', () => {
@@ -30,7 +30,7 @@ describe('a socket address', () => {
   });
 
   it('is recognized as this machine’s own in each of its forms', () => {
-    const host = (text: string) => isLoopback({ family: 'inet', host: text, port: 1 });
+    const host = (text: string) => isLoopbackSocket({ family: 'inet', host: text, port: 1 });
     const own = ['127.0.0.1', '127.9.9.9', '::1', '::ffff:7f00:1', '::ffff:127.0.0.1'];
     expect(own.filter((text) => !host(text))).toEqual([]);
     expect(['192.0.2.1', '::2', '::ffff:c000:201', '::ffff:7f:1'].filter(host)).toEqual([]);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RelPath } from '../../../core/path.ts';
 import type { Access, TracedProcess, TraceReport, Without } from '../../../hermeticity/trace/access.ts';
-import type { Declaration } from '../../../hermeticity/verdict/declaration.ts';
+import type { DeclaredAccess } from '../../../hermeticity/verdict/declaration.ts';
 import { fixText } from '../../../hermeticity/verdict/finding.ts';
 import { DEFAULT_POLICY } from '../../../hermeticity/verdict/policy.ts';
 import { judge } from '../../../hermeticity/verdict/verdict.ts';
@@ -35,7 +35,7 @@ function reportOf(accesses: readonly AccessDetails[], options: Partial<TraceRepo
   };
 }
 
-function declared(options: Partial<Declaration> = {}): Declaration {
+function declared(options: Partial<DeclaredAccess> = {}): DeclaredAccess {
   const inputs = new Set<RelPath>(['src/a.c', 'in.txt'] as RelPath[]);
   return {
     workspace: WORKSPACE,
@@ -56,7 +56,7 @@ function declared(options: Partial<Declaration> = {}): Declaration {
 
 function findings(
   accesses: readonly AccessDetails[],
-  options: Partial<Declaration> = {},
+  options: Partial<DeclaredAccess> = {},
   report: Partial<TraceReport> = {},
 ) {
   return judge(reportOf(accesses, report), declared(options)).findings.map(
@@ -853,7 +853,7 @@ describe('code for this machine’s CPU', () => {
   const asked = (
     argv: readonly string[],
     more: Partial<TraceReport> = {},
-    options: Partial<Declaration> = {},
+    options: Partial<DeclaredAccess> = {},
   ) => {
     const process: TracedProcess = { pid: 1, parent: undefined, argv, atMs: 0, survived: false };
     return judge(reportOf([], { processes: [process], ...more }), declared(options)).usesNativeCpu;
@@ -949,7 +949,7 @@ describe('a cache that a tool keeps in the tree', () => {
 
 describe('a declared TMPDIR', () => {
   const temporary = absPath('/home/me/tmp');
-  const entries = (accesses: readonly AccessDetails[], options: Partial<Declaration> = { temporary }) =>
+  const entries = (accesses: readonly AccessDetails[], options: Partial<DeclaredAccess> = { temporary }) =>
     judge(reportOf(accesses), declared(options)).readSet.map(({ path, was }) => `${was} ${path}`);
 
   it('is the action’s own: what it writes and reads there is no finding', () => {

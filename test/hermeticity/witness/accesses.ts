@@ -2,10 +2,10 @@
 import { constants, type Stats, statSync } from 'node:fs';
 import { getegid, geteuid } from 'node:process';
 import { nameFromBytes } from '../../../core/path.ts';
-import type { Address, PathAccess, SocketAccess, Without } from '../../../hermeticity/trace/access.ts';
+import type { PathAccess, SocketAccess, SocketAddress, Without } from '../../../hermeticity/trace/access.ts';
 import { namesNow } from '../../../hermeticity/trace/folder-names.ts';
 import type { AccessDetails, ReportBuilder } from '../../../hermeticity/trace/report-builder.ts';
-import { addressText, isLoopback, isWildcard } from '../../../hermeticity/trace/socket-address.ts';
+import { addressText, isLoopbackSocket, isWildcard } from '../../../hermeticity/trace/socket-address.ts';
 import {
   type AbsPath,
   absPath,
@@ -438,9 +438,9 @@ function statOf(path: BytePath): Stats | undefined {
 /** Errors of connect that do not mean that nobody listens. */
 const UNDECIDED = new Set(['EAGAIN', 'EINPROGRESS', 'EINTR']);
 
-function hasFailed(error: string | undefined, address: Address): boolean {
+function hasFailed(error: string | undefined, address: SocketAddress): boolean {
   if (error === undefined || UNDECIDED.has(error)) return false;
-  return address.family !== 'inet' || isLoopback(address) || isWildcard(address);
+  return address.family !== 'inet' || isLoopbackSocket(address) || isWildcard(address);
 }
 
 /** strace does not tell whether the dynamic loader made a call, so it counts as the program's own. */

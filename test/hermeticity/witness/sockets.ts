@@ -1,6 +1,6 @@
 // Extracts the addresses from strace's text of a socket call.
 import { nameFromBytes } from '../../../core/path.ts';
-import type { Address } from '../../../hermeticity/trace/access.ts';
+import type { SocketAddress } from '../../../hermeticity/trace/access.ts';
 import type { AbsPath } from '../../../system/paths/absolute-path.ts';
 import type { Call } from './line.ts';
 
@@ -14,8 +14,8 @@ const UNIX = new RegExp(`sun_path=(@?)"${HEX}"`);
 /** Address families that never leave the command. */
 const INWARD = new Set(['AF_UNSPEC', 'AF_NETLINK', 'AF_ALG']);
 
-export function addressesIn(call: Call, toPath: (raw: Buffer) => AbsPath): Address[] {
-  const found: Address[] = [];
+export function addressesIn(call: Call, toPath: (raw: Buffer) => AbsPath): SocketAddress[] {
+  const found: SocketAddress[] = [];
   for (const [, family = '', fields = ''] of call.arguments.join(', ').matchAll(ADDRESS)) {
     const address = INWARD.has(family) ? undefined : parseAddress(family, fields, toPath);
     if (address) found.push(address);
@@ -23,7 +23,11 @@ export function addressesIn(call: Call, toPath: (raw: Buffer) => AbsPath): Addre
   return found;
 }
 
-function parseAddress(family: string, fields: string, toPath: (raw: Buffer) => AbsPath): Address | undefined {
+function parseAddress(
+  family: string,
+  fields: string,
+  toPath: (raw: Buffer) => AbsPath,
+): SocketAddress | undefined {
   const host = IPV4.exec(fields)?.[1] ?? IPV6.exec(fields)?.[1];
   if (host !== undefined) {
     return {

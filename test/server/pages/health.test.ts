@@ -4,7 +4,7 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { VERSION } from '../../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION } from '../../../store/disk/fs/layout.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { Workshop } from '../../rig/assay.ts';
 import { temporaryFolder } from '../../rig/disk-store.ts';
@@ -54,14 +54,14 @@ describe('/healthz', () => {
   test('reports a store that was removed under the server', async () => {
     const directory = temporaryFolder();
     const server = await served(directory);
-    rmSync(join(directory, VERSION), { recursive: true });
+    rmSync(join(directory, LAYOUT_VERSION), { recursive: true });
     expect(await health(server)).toEqual([503, expect.stringContaining('removed')]);
   });
 
   test('reports a store that was replaced under the server, also if it is read-only', async () => {
     const directory = temporaryFolder();
     const server = await served(directory, { readOnly: true });
-    renameSync(join(directory, VERSION), join(directory, 'away'));
+    renameSync(join(directory, LAYOUT_VERSION), join(directory, 'away'));
     await (await openDiskStore({ directory })).close();
     expect(await health(server)).toEqual([503, expect.stringContaining('replaced')]);
   });

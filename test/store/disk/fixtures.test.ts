@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { VERSION } from '../../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION } from '../../../store/disk/fs/layout.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { ADDRESS, LABEL, LARGE, RESULT, SMALL, TENANT, WRITER } from '../../fixtures/content.ts';
 import { Workshop } from '../../rig/assay.ts';
@@ -16,7 +16,7 @@ const versions = readdirSync(FIXTURES).flatMap((name) => /^store-(v\d+)$/.exec(n
 const { folder } = useFolders();
 
 test('this version has a fixture', () => {
-  expect(versions).toContain(VERSION);
+  expect(versions).toContain(LAYOUT_VERSION);
 });
 
 describe.each(versions)('a store written by %s', (version) => {
@@ -48,7 +48,7 @@ describe.each(versions)('a store written by %s', (version) => {
     await store.blobs.put(digestOf(Buffer.from('new')), Buffer.from('new'));
     await store.tenant(TENANT).blobs.put(digestOf(LARGE), LARGE);
     await store.close();
-    expect(readdirSync(directory).filter((name) => name.startsWith('v'))).toEqual([VERSION]);
+    expect(readdirSync(directory).filter((name) => name.startsWith('v'))).toEqual([LAYOUT_VERSION]);
     const again = await openDiskStore({ directory });
     expect((await readFrom(again, digestOf(Buffer.from('new'))))?.toString()).toBe('new');
     expect((await readFrom(again.tenant(TENANT), digestOf(LARGE)))?.equals(LARGE)).toBe(true);
@@ -83,11 +83,11 @@ describe.each(versions)('a store written by %s', (version) => {
 
 test('a store of a later version is refused with a clear message, and not changed', async () => {
   const directory = folder();
-  const later = `v${Number(VERSION.slice(1)) + 1}`;
+  const later = `v${Number(LAYOUT_VERSION.slice(1)) + 1}`;
   mkdirSync(join(directory, later));
   await expect(openDiskStore({ directory })).rejects.toMatchObject({
     code: 'ASSAY_STORE_VERSION',
-    detail: expect.stringMatching(new RegExp(`format ${later}.*reads and writes ${VERSION}`)),
+    detail: expect.stringMatching(new RegExp(`format ${later}.*reads and writes ${LAYOUT_VERSION}`)),
   });
   expect(readdirSync(directory)).toEqual([later]);
 });

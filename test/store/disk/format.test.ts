@@ -12,7 +12,7 @@ import {
   decodeAge,
   decodeLabel,
   decodePresence,
-  decodeResult,
+  decodeResultRecord,
   decodeTenantNumber,
   decodeUpload,
   EVERYONE,
@@ -165,7 +165,7 @@ describe('format v5', () => {
   test('reads the results and labels of version 3, whose checksums did not cover their keys', () => {
     const rest = Buffer.concat([Buffer.alloc(4), naming.bytes]);
     const record = Buffer.concat([Buffer.from(digestOf(rest).hash, 'hex'), rest]);
-    expect(decodeResult(resultKey, record)).toMatchObject({ bytes: naming.bytes, references: [] });
+    expect(decodeResultRecord(resultKey, record)).toMatchObject({ bytes: naming.bytes, references: [] });
     expect(decodeLabel(labelKey, helloKey)).toBe(hello.hash);
   });
 
@@ -209,7 +209,7 @@ describe('format v5', () => {
       }
     }
     expect(decodeChecksums(encodeChecksums(checksums), STORE.chunkBytes + 5)).toEqual(checksums);
-    const { bytes, references = [] } = decodeResult(resultKey, encodeResult(resultKey, naming)) ?? {};
+    const { bytes, references = [] } = decodeResultRecord(resultKey, encodeResult(resultKey, naming)) ?? {};
     expect(bytes).toEqual(naming.bytes);
     expect(references.map(({ hash, size }) => ({ hash, size }))).toEqual(naming.references);
     expect(parseFileName(fileName(hello.hash, GENERATION))).toEqual({
@@ -256,7 +256,7 @@ describe('format v5', () => {
   ])('a result keeps its writer $name', (by) => {
     for (const references of [[], [hello]]) {
       const record = encodeResult(resultKey, { ...naming, references, writer: by });
-      const decoded = decodeResult(resultKey, record);
+      const decoded = decodeResultRecord(resultKey, record);
       expect(decoded?.writer).toEqual(by);
       expect(decoded?.bytes).toEqual(naming.bytes);
       expect(decoded?.references.map(({ hash, size }) => ({ hash, size }))).toEqual(references);
@@ -266,10 +266,10 @@ describe('format v5', () => {
   test('a result with a flipped bit in it or in its key, or cut off anywhere, is not decoded', () => {
     for (const result of [naming, { ...naming, writer }]) {
       const record = encodeResult(resultKey, result);
-      for (const flipped of flips(record)) expect(decodeResult(resultKey, flipped)).toBeUndefined();
-      for (const other of flips(resultKey)) expect(decodeResult(other, record)).toBeUndefined();
+      for (const flipped of flips(record)) expect(decodeResultRecord(resultKey, flipped)).toBeUndefined();
+      for (const other of flips(resultKey)) expect(decodeResultRecord(other, record)).toBeUndefined();
       for (let length = 0; length < record.length; length++) {
-        expect(decodeResult(resultKey, record.subarray(0, length))).toBeUndefined();
+        expect(decodeResultRecord(resultKey, record.subarray(0, length))).toBeUndefined();
       }
     }
   });

@@ -3,7 +3,7 @@
 import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { VERSION } from '../../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION } from '../../../store/disk/fs/layout.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { temporaryFolder } from '../../rig/disk-store.ts';
 import { contentOf, putOne } from '../content.ts';
@@ -12,7 +12,7 @@ async function openStore() {
   const directory = temporaryFolder();
   const store = await openDiskStore({ directory, onEvent: () => {}, maxSize: { bytes: 100_000_000 } });
   onTestFinished(() => store.close());
-  return { store, folder: (name: string) => join(directory, VERSION, name) };
+  return { store, folder: (name: string) => join(directory, LAYOUT_VERSION, name) };
 }
 
 test.each([true, false])('an index that can’t be reached is a fault (written: %s)', async (isWritten) => {

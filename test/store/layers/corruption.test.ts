@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Digest, digestOf } from '../../../core/digest.ts';
-import { type Entry, Index } from '../../../store/disk/index/index.ts';
+import { type BlobEntry, Index } from '../../../store/disk/index/index.ts';
 import { encodePresence } from '../../../store/disk/index/records.ts';
 import type { StoreEvent } from '../../../store/events.ts';
 import { STORE } from '../../../store/limits.ts';
@@ -331,7 +331,7 @@ test.each([SMALL, STORE.inlineBytes + 1])(
 );
 
 /** As the index has it: the hash, the version as LMDB's binding writes it, and the record. */
-function entryOf(entry: Entry | undefined, { hash }: Digest): Buffer {
+function entryOf(entry: BlobEntry | undefined, { hash }: Digest): Buffer {
   if (!entry) throw new Error('there is no entry');
   const version = Buffer.alloc(8);
   version.writeDoubleLE(entry.version);

@@ -3,7 +3,7 @@
 // It works after the report was answered, and within a bound: an unexplained miss stays as it was reported.
 import { type Hash, isHash } from '../../../core/digest.ts';
 import type { MissCause } from '../../../core/metadata/run-report.ts';
-import { type Difference, differences } from '../../../store/actions/difference.ts';
+import { differences, type KeyDifference } from '../../../store/actions/difference.ts';
 import { causeOfMiss, missBy } from '../../../store/actions/miss.ts';
 import { missText } from '../../../store/actions/miss-text.ts';
 import type { Blobs } from '../../../store/store.ts';
@@ -27,7 +27,7 @@ export async function explainMiss(
 }
 
 /** Empty if an action is gone. */
-export async function differencesWithin(before: Hash, after: Hash, blobs: Blobs): Promise<Difference[]> {
+export async function differencesWithin(before: Hash, after: Hash, blobs: Blobs): Promise<KeyDifference[]> {
   try {
     return await differences(before, after, bounded(blobs));
   } catch {

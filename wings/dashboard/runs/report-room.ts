@@ -5,7 +5,7 @@
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import { HISTORY, historyShare } from '../../../server/limits.ts';
-import { type AccountUse, isAtOrBelow } from '../../../store/accounts.ts';
+import { type AccountUse, isHolderAtOrBelow } from '../../../store/accounts.ts';
 import type { History } from '../../../store/history.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -30,7 +30,9 @@ export class ReportRoom {
     if (this.#counted.bytes + bytes > historyShare(limit) * HISTORY.room)
       throw full('the history of runs is full; its oldest documents are removed within minutes');
     const { bytesOf } = this.#day;
-    const own = accounts.filter(({ namespaces }) => namespaces.some((base) => isAtOrBelow(namespace, base)));
+    const own = accounts.filter(({ namespaces }) =>
+      namespaces.some((base) => isHolderAtOrBelow(namespace, base)),
+    );
     for (const { name, quota } of own)
       if ((bytesOf.get(name) ?? 0) + bytes > quota * HISTORY.share)
         throw full(`the runs that ${name} may report in a day are reported`);

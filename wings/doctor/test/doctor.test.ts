@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { VERSION } from '../../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION } from '../../../store/disk/fs/layout.ts';
 import { type RunOptions, Workshop } from '../../../test/rig/assay.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
 import type { Finding } from '../finding.ts';
@@ -56,8 +56,8 @@ describe('doctor reports a store', () => {
   });
 
   test('whose index is not a database', async () => {
-    mkdirSync(join(shop.store, VERSION, 'index'), { recursive: true });
-    writeFileSync(join(shop.store, VERSION, 'index/data.mdb'), 'noise'.repeat(5000));
+    mkdirSync(join(shop.store, LAYOUT_VERSION, 'index'), { recursive: true });
+    writeFileSync(join(shop.store, LAYOUT_VERSION, 'index/data.mdb'), 'noise'.repeat(5000));
     expect((await doctor()).about('store')).toMatchObject({ state: 'ill' });
   });
 

@@ -8,7 +8,7 @@ import { STORE, TURN } from '../../../store/limits.ts';
 import { decodeChecksums } from '../../../store/shared/checksum.ts';
 import type {
   Blob,
-  Health,
+  BlobHealth,
   InspectedBlob,
   InspectedResult,
   Inspection,
@@ -71,7 +71,7 @@ export class FleetInspection implements Inspection {
     return row && this.#blobs.open(hash, row);
   }
 
-  async examine(hash: Hash, onRead: OnRead): Promise<Health> {
+  async examine(hash: Hash, onRead: OnRead): Promise<BlobHealth> {
     const row = await this.#blobs.find(hash, EVERYONE);
     if (!row) return 'gone';
     const fault = await this.#faultIn(hash, row, onRead);

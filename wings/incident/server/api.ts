@@ -6,7 +6,7 @@
 // Guarantee: a token with the right `admin` reaches what lies at or below its own namespace, and nothing else.
 import type { FastifyInstance } from 'fastify';
 import { AssayError } from '../../../core/errors.ts';
-import { isAtOrBelow, type Namespace, parseNamespace } from '../../../core/namespace.ts';
+import { isNamespaceAtOrBelow, type Namespace, parseNamespace } from '../../../core/namespace.ts';
 import { all, any } from '../../../server/access/rights.ts';
 import type { ScopedStore } from '../../../server/access/scoped-store.ts';
 import { authorized, onlyMethods } from '../../../server/http/app.ts';
@@ -50,7 +50,7 @@ export async function adminApi(app: FastifyInstance): Promise<void> {
       const selection = parseSelection(texts);
       const { namespace } = store.identity;
       if (selection.namespace !== undefined) refuseOutside(selection.namespace, store);
-      const isAllowed = (stored: Namespace) => isAtOrBelow(stored, namespace);
+      const isAllowed = (stored: Namespace) => isNamespaceAtOrBelow(stored, namespace);
       const review = reviewOf(exchange);
       await reviews.acquire();
       reply.hijack();
@@ -86,9 +86,10 @@ async function listOf(
   const { store, server } = exchange;
   const isAdmin = store.identity.rights.has('admin');
   const { namespace } = store.identity;
-  const maySee = (stored: Namespace) => (isAdmin && isAtOrBelow(stored, namespace)) || store.mayRead(stored);
+  const maySee = (stored: Namespace) =>
+    (isAdmin && isNamespaceAtOrBelow(stored, namespace)) || store.mayRead(stored);
   const options = {
-    isShown: (stored: Namespace) => isAtOrBelow(stored, below) && maySee(stored),
+    isShown: (stored: Namespace) => isNamespaceAtOrBelow(stored, below) && maySee(stored),
     withAddresses: isAdmin,
     maxBytes: SERVER.comparedBytes,
   };
@@ -101,7 +102,7 @@ async function listOf(
 }
 
 function refuseOutside(namespace: Namespace, { identity }: ScopedStore): void {
-  if (isAtOrBelow(namespace, identity.namespace)) return;
+  if (isNamespaceAtOrBelow(namespace, identity.namespace)) return;
   throw new AssayError('ASSAY_FORBIDDEN', `this token is for ${identity.namespace} and what lies below it`);
 }
 

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { matchesGlob, resolve } from 'node:path';
 import { nameFromBytes, type RelPath, relPathFromUser } from '../../../../core/path.ts';
 import type { Tracer } from '../../../../hermeticity/trace/tracer.ts';
-import type { Declaration } from '../../../../hermeticity/verdict/declaration.ts';
+import type { DeclaredAccess } from '../../../../hermeticity/verdict/declaration.ts';
 import type { Finding } from '../../../../hermeticity/verdict/finding.ts';
 import { judge, type Verdict } from '../../../../hermeticity/verdict/verdict.ts';
 import { type AbsPath, absPath, inside } from '../../../../system/paths/absolute-path.ts';
@@ -101,7 +101,7 @@ export class StagedCase {
   }
 
   /** The declaration that a client makes of the flags, with globs as simple as the corpus needs. */
-  #declaration(): Declaration {
+  #declaration(): DeclaredAccess {
     const patterns = this.#case.inputs ?? [];
     const all = [...patterns, ...(this.#case.optional ?? [])];
     const covers = (path: RelPath) => all.some((pattern) => matchesGlob(path, pattern));

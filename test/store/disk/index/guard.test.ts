@@ -5,7 +5,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
-import { VERSION } from '../../../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION } from '../../../../store/disk/fs/layout.ts';
 import { Index } from '../../../../store/disk/index/index.ts';
 import { openDiskStore } from '../../../../store/open.ts';
 import { contentOf, putAll, readFrom } from '../../content.ts';
@@ -22,7 +22,7 @@ const blobs = Array.from({ length: 120 }, (_, number) =>
 const gone = Array.from({ length: 3 }, (_, number) => contentOf(`gone ${number}`, 60_000));
 
 function indexOf(directory: string): string {
-  return join(directory, VERSION, 'index/data.mdb');
+  return join(directory, LAYOUT_VERSION, 'index/data.mdb');
 }
 
 function headersIn(index: Buffer): { newer: number; pageSize: number; pages: number } {
@@ -39,7 +39,7 @@ async function usedStore(): Promise<Buffer> {
   await putAll(store, ...blobs);
   await putAll(store, ...gone);
   await store.close();
-  const index = Index.open(join(directory, VERSION, 'index'));
+  const index = Index.open(join(directory, LAYOUT_VERSION, 'index'));
   for (const { hash } of gone.map(digestOf))
     await index.remove(hash, index.find(hash)?.generation ?? Number.NaN);
   await index.close();
@@ -136,7 +136,7 @@ describe('an index', () => {
     'whose lock file %s is opened: the lock file has no meaning while no process has it open',
     async (_, lock) => {
       const directory = await storeWith(used);
-      writeFileSync(join(directory, VERSION, 'index/lock.mdb'), lock);
+      writeFileSync(join(directory, LAYOUT_VERSION, 'index/lock.mdb'), lock);
       expect(await isTaken(directory)).toBe(true);
     },
   );

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../../../core/namespace.ts';
-import { VERSION } from '../../../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION } from '../../../../store/disk/fs/layout.ts';
 import { DiskLabels } from '../../../../store/disk/index/labels.ts';
 import { labelKeyOf } from '../../../../store/disk/index/records.ts';
 import { type Table, type TableName, Tables } from '../../../../store/disk/index/tables.ts';
@@ -20,7 +20,7 @@ const TEAM = parseNamespace('team');
 async function newTables(): Promise<{ directory: string; tables: Tables }> {
   const directory = folder();
   await (await open({ directory })).close();
-  return { directory, tables: new Tables(join(directory, VERSION, 'index'), 0) };
+  return { directory, tables: new Tables(join(directory, LAYOUT_VERSION, 'index'), 0) };
 }
 
 /** As format 3 wrote them: records and the counter, without an order. */

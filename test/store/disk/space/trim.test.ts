@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
-import { VERSION } from '../../../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION } from '../../../../store/disk/fs/layout.ts';
 import { Index } from '../../../../store/disk/index/index.ts';
 import { DiskInspection } from '../../../../store/disk/inspection.ts';
 import { mappedBytes } from '../../../../system/process/process-memory.ts';
@@ -17,7 +17,7 @@ test('a scan of an index that is unmapped after every page meets every entry onc
   const store = await open({ directory });
   await putAll(store, ...contents);
   await store.close();
-  const index = Index.open(join(directory, VERSION, 'index'));
+  const index = Index.open(join(directory, LAYOUT_VERSION, 'index'));
   const inspection = new DiskInspection(index, {
     ...store.blobs,
     get: async () => undefined,
@@ -45,7 +45,7 @@ test('unmapping reduces the mapped memory', async () => {
   const store = await open({ directory });
   await putAll(store, ...contents);
   await store.close();
-  const index = Index.open(join(directory, VERSION, 'index'));
+  const index = Index.open(join(directory, LAYOUT_VERSION, 'index'));
   for (const bytes of contents) {
     const { hash } = digestOf(bytes);
     const entry = index.find(hash);

@@ -3,7 +3,7 @@ import { readdirSync, readlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
-import { VERSION } from '../../../../store/disk/fs/layout.ts';
+import { LAYOUT_VERSION } from '../../../../store/disk/fs/layout.ts';
 import { Tables } from '../../../../store/disk/index/tables.ts';
 import { STORE } from '../../../../store/limits.ts';
 import type { DiskStore, DiskStoreOptions } from '../../../../store/open.ts';
@@ -157,7 +157,7 @@ describe('files left in staging', () => {
   /** As killed processes leave them: a blob that arrived as a whole, and an upload without a record. */
   function leave(directory: string, idleMs: number): void {
     const paths = ['5e0c7a4e-dead', 'upload-00000000dead'].map((name) =>
-      join(directory, `${VERSION}/staging`, name),
+      join(directory, `${LAYOUT_VERSION}/staging`, name),
     );
     for (const path of paths) writeFileSync(path, contentOf(path, 100_000));
     age(directory, idleMs, paths);
@@ -198,7 +198,7 @@ describe('files left in staging', () => {
     const store = await open({ directory });
     for (let index = 0; index < 10; index++)
       await breakOff(store, `${index}`, contentOf(`waits ${index}`, 2 * MIB), MIB + 5);
-    expect(openIn(join(directory, `${VERSION}/staging`))).toEqual([]);
+    expect(openIn(join(directory, `${LAYOUT_VERSION}/staging`))).toEqual([]);
     const bytes = contentOf('waits 3', 2 * MIB);
     await store.uploads.append('3', { ...part(bytes, MIB + 5), isLast: true });
     expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
@@ -209,7 +209,7 @@ describe('files left in staging', () => {
     const store = await open({ directory });
     const bytes = contentOf('direct', STORE.directBytes + 777);
     await breakOff(store, 'id', bytes, 17 * MIB + 5);
-    expect(openIn(join(directory, `${VERSION}/staging`))).toEqual([]);
+    expect(openIn(join(directory, `${LAYOUT_VERSION}/staging`))).toEqual([]);
     await store.uploads.append('id', { ...part(bytes, 17 * MIB + 5), isLast: true });
     expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
   });
@@ -235,7 +235,7 @@ describe('of many uploads', () => {
   /** Fills the table; `index` is the generation. */
   async function fillTable(directory: string, flags: number, holder?: number): Promise<void> {
     await (await open({ directory })).close();
-    const tables = new Tables(join(directory, `${VERSION}/index`), 0);
+    const tables = new Tables(join(directory, `${LAYOUT_VERSION}/index`), 0);
     const table = tables.table('uploads');
     const record = Buffer.alloc(holder === undefined ? 45 : 47);
     record[0] = flags;
@@ -257,7 +257,7 @@ describe('of many uploads', () => {
     await store.uploads.append('one more', { ...whole, content: streamOf(bytes) });
     expect((await readFrom(store, digestOf(bytes)))?.equals(bytes)).toBe(true);
     await store.close();
-    const tables = new Tables(join(directory, `${VERSION}/index`), 0);
+    const tables = new Tables(join(directory, `${LAYOUT_VERSION}/index`), 0);
     expect(tables.table('uploads').getCount()).toBe(0);
     await tables.close();
   });
@@ -270,7 +270,7 @@ describe('of many uploads', () => {
     await first.close();
     await fillTable(directory, 0, holder);
     const paths = Array.from({ length: STORE.maxUploads }, (_, index) =>
-      join(directory, `${VERSION}/staging`, `upload-${index.toString(16).padStart(12, '0')}`),
+      join(directory, `${LAYOUT_VERSION}/staging`, `upload-${index.toString(16).padStart(12, '0')}`),
     );
     for (const path of paths) writeFileSync(path, '');
     const store = await open({ directory, accounts });
@@ -292,7 +292,7 @@ describe('of many uploads', () => {
     const directory = folder();
     await fillTable(directory, 0);
     const paths = Array.from({ length: STORE.maxUploads }, (_, index) =>
-      join(directory, `${VERSION}/staging`, `upload-${index.toString(16).padStart(12, '0')}`),
+      join(directory, `${LAYOUT_VERSION}/staging`, `upload-${index.toString(16).padStart(12, '0')}`),
     );
     for (const path of paths) writeFileSync(path, '');
     const store = await open({ directory });

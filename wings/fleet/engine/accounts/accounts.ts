@@ -18,7 +18,7 @@ import {
   type AccountSettings,
   type AccountUse,
   HOLDER,
-  isAtOrBelow,
+  isHolderAtOrBelow,
   nearestIn,
 } from '../../../../store/accounts.ts';
 import { STORE } from '../../../../store/limits.ts';
@@ -83,7 +83,7 @@ export class FleetAccount {
   }
 
   includes(prefix: string): boolean {
-    return this.namespaces.some((base) => isAtOrBelow(prefix, base));
+    return this.namespaces.some((base) => isHolderAtOrBelow(prefix, base));
   }
 
   /** One for the bucket, and one for PostgreSQL. */

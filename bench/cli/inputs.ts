@@ -6,7 +6,7 @@ import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { REQUEST_DEFAULTS, type RunRequest } from '../../client/action/request.ts';
 import { openCache } from '../../client/run/caches.ts';
-import { keyOf } from '../../client/run/key.ts';
+import { keyAction } from '../../client/run/key.ts';
 import { ROOT } from '../../core/path.ts';
 
 export interface Cost {
@@ -55,7 +55,7 @@ async function computeKey(workspace: string, storeFolder: string): Promise<void>
     tools: [],
     ...REQUEST_DEFAULTS,
   };
-  keyOf(request, { cache, caller: process.env, report });
+  keyAction(request, { cache, caller: process.env, report });
   await cache.close();
 }
 

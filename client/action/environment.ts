@@ -87,7 +87,7 @@ export function searchPathOf(keyed: readonly Property[]): AbsPath[] {
  * Whether the name suggests a secret. A declared variable is stored with the action, so this deserves a
  * warning.
  */
-export function looksSecret(name: string): boolean {
+export function looksSecretVariable(name: string): boolean {
   return /(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PRIVATE_KEY|API_?KEY|CREDENTIALS?)($|_)/i.test(name);
 }
 

@@ -9,7 +9,7 @@ import { byRank } from '../trace/finding-rank.ts';
 import { audit } from './audit.ts';
 import { type Fixed, fixStep } from './fix.ts';
 import { type GroupedAudit, grouped } from './groups.ts';
-import { auditObject, headline } from './report.ts';
+import { auditHeadline, auditObject } from './report.ts';
 
 export interface AuditedStep {
   readonly step: string;
@@ -71,7 +71,7 @@ export function allText(audited: readonly AuditedStep[]): string {
 
 function verdictOf({ audit: found, why, fixed }: AuditedStep): string {
   if (!found) return `not audited: ${why}`;
-  return `${headline(found)}${fixed && fixed.added > 0 ? `; ${fixed.added} declared in ${fixed.file}` : ''}`;
+  return `${auditHeadline(found)}${fixed && fixed.added > 0 ? `; ${fixed.added} declared in ${fixed.file}` : ''}`;
 }
 
 export function allJson(audited: readonly AuditedStep[]): string {

@@ -12,7 +12,7 @@ import { clearState } from '../outputs/clear-state.ts';
 import { cleanUpKilledRuns } from '../outputs/run-records.ts';
 import type { RunContext } from '../run/context.ts';
 import { executeBy } from '../run/execute.ts';
-import { keyOf } from '../run/key.ts';
+import { keyAction } from '../run/key.ts';
 import { refuseSandboxedState, type StepHook } from '../run/step-hook.ts';
 import { isObserved } from '../trace/evidence.ts';
 import { missingInCleanCopy } from '../trace/output-folders.ts';
@@ -44,7 +44,7 @@ export interface AuditOptions {
 export async function audit(request: RunRequest, context: RunContext, options: AuditOptions): Promise<Audit> {
   const repeat = options.reproduce ? await repeatBy(context) : undefined;
   const tracer = await workingTracer();
-  const action = keyOf(request, context);
+  const action = keyAction(request, context);
   startClean(request);
   const { exitCode, watched, commandMs, earlierOutputs } = await executeBy(tracedBy(tracer), action, context);
   const { report, folders } = watched;

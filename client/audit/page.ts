@@ -11,7 +11,7 @@ import { type TouchedFile, touchedFiles } from './files.ts';
 import { KINDS } from './finding-kinds.ts';
 import type { FindingGroup, GroupedAudit } from './groups.ts';
 import { AUDIT_STYLE } from './page-style.ts';
-import { headline, statusOf, TITLES } from './report.ts';
+import { auditHeadline, statusOf, TITLES } from './report.ts';
 import type { AuditedCommand } from './sarif.ts';
 
 /** The most rows of a table. */
@@ -32,7 +32,7 @@ export function auditHtml(audit: GroupedAudit, { workspace, command }: AuditedCo
 <body>
 <header>
 <p class="brand">assay audit</p>
-<h1 class="${status}">${headline(audit)}</h1>
+<h1 class="${status}">${auditHeadline(audit)}</h1>
 <pre class="command">${commandText(command)}</pre>
 <p class="facts">in <code>${workspace}</code> · ended with ${audit.exitCode} · ${count(audit.report.processes.length, 'program')} · ${count(files.length, 'path')} · seen by ${audit.report.tracer.name} ${audit.report.tracer.version}</p>
 ${audit.gaps.map((gap) => html`<p class="gap">Not seen: ${gap}</p>`)}

@@ -61,7 +61,7 @@ export function auditText(audit: GroupedAudit, options: TextOptions): string {
 function summary(audit: GroupedAudit, { columns, fixable }: TextOptions): string[] {
   const { gaps, groups } = audit;
   const wrap = (text: string) => wrapLine(text, columns, '').split('\n');
-  const first = wrap(headline(audit));
+  const first = wrap(auditHeadline(audit));
   const last = groups.some(({ rank }) => rank === 'advice') ? wrap(ADVICE) : [];
   const canFix = fixable !== undefined && groups.some(({ fixes }) => fixes.length > 0);
   if (canFix) last.push(...wrap(`\`assay audit --fix ${fixable}\` declares what it can.`));
@@ -112,7 +112,7 @@ function sentence({ what, remedy, fixes }: FindingGroup): string {
 
 function everything({ findings, ...audit }: GroupedAudit): string[] {
   const lines = [
-    headline({ ...audit, findings }),
+    auditHeadline({ ...audit, findings }),
     ...audit.gaps.map((gap) => `  not all of it was seen: ${gap}`),
     ...audit.reliesOn.map((folder) => `  ${relianceText(folder)}`),
   ];
@@ -145,7 +145,7 @@ export function statusOf({ hermetic, complete, findings }: Audit): EvidenceStatu
 }
 
 /** The verdict in one line. */
-export function headline(audit: Audit): string {
+export function auditHeadline(audit: Audit): string {
   const { hermetic, complete, exitCode, findings } = audit;
   const outcome = exitCode === 0 ? '' : ` (the command ended with ${exitCode})`;
   if (hermetic) return `declared: nothing undeclared was seen${outcome}`;

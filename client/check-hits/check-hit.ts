@@ -38,7 +38,7 @@ import { putLocally } from '../run/publish.ts';
 import { endOf, NOT_HERMETIC, type RunEnd } from '../run/run.ts';
 import { originOf } from '../run/run-origin.ts';
 import { type SealedResult, seal, type Unpublishable } from '../run/seal.ts';
-import { differenceText } from './difference-text.ts';
+import { resultDifferenceText } from './difference-text.ts';
 import { pathsMade, unmatchedAccesses } from './unmatched-accesses.ts';
 
 export async function checkHit(
@@ -318,7 +318,7 @@ async function differenceFrom(
     if (!stored) return undefined;
     const made = ActionResult.encode({ ...result, exitCode: hit.exitCode }).finish();
     const { output } = await firstDifference(store.blobs, stored.bytes, made, { left: undefined });
-    return output && differenceText({ output }, ['stored', 'new']);
+    return output && resultDifferenceText({ output }, ['stored', 'new']);
   } catch {
     return undefined;
   }

@@ -6,7 +6,7 @@ import { bytesText } from '../view/words.ts';
 /** What the two results are called. */
 export type Sides = readonly [first: string, second: string];
 
-export function differenceText({ exitCodes, output, log }: ResultDifference, sides: Sides): string {
+export function resultDifferenceText({ exitCodes, output, log }: ResultDifference, sides: Sides): string {
   const parts = [
     exitCodes && `exit code ${exitCodes[0]} and ${exitCodes[1]}`,
     output && outputText(output, sides),

@@ -20,12 +20,12 @@ import { LOADER_CACHE_FILE } from '../path-sets/loader-cache.ts';
 import {
   folderOfPattern,
   isPattern,
-  matches,
+  matchesNamePattern,
   nameOfPattern,
   rootOfPattern,
 } from '../path-sets/name-patterns.ts';
 import { isAbove, type RootedPath, Roots } from '../path-sets/roots.ts';
-import { ABSENT } from '../path-sets/states.ts';
+import { ABSENT_STATE } from '../path-sets/states.ts';
 import type { Watched } from '../trace/trace.ts';
 
 const LOOKS: ReadonlySet<Access['kind']> = new Set([
@@ -110,7 +110,9 @@ class KnownPaths {
   #isLikeAPattern(path: AbsPath): boolean {
     const folder = parentFolder(path);
     const last = path.slice(path.lastIndexOf('/') + 1);
-    return this.#patterns.some(({ folders, name }) => folders.includes(folder) && matches(last, name));
+    return this.#patterns.some(
+      ({ folders, name }) => folders.includes(folder) && matchesNamePattern(last, name),
+    );
   }
 
   #addFact(seen: ObservedPath): void {
@@ -124,7 +126,7 @@ class KnownPaths {
       for (const place of this.#places(seen)) {
         this.#add(place);
         if (names) this.#listings.add(place);
-        if (state === ABSENT) this.#absent.add(place);
+        if (state === ABSENT_STATE) this.#absent.add(place);
       }
   }
 

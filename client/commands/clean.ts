@@ -9,7 +9,7 @@ import { usersOf } from '../../store/disk/fs/store-users.ts';
 import { SCRUB_JOURNAL } from '../../store/scrub/journal.ts';
 import { loadWorkspace } from '../config/workspace.ts';
 import { currentFolder } from '../files/current-folder.ts';
-import { select } from '../graph/selection.ts';
+import { selectSteps } from '../graph/selection.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { refuseLinkedParents } from '../outputs/outputs.ts';
@@ -73,7 +73,7 @@ function refuseInUse(store: string): void {
 async function removeOutputs(names: readonly string[], packages: readonly string[]): Promise<number> {
   const { root, steps } = await loadWorkspace(currentFolder());
   const folder = relPathFromUser(relative(root, currentFolder()));
-  const outputs = select({ names, packages, folder }, steps).flatMap((step) => step.outputs);
+  const outputs = selectSteps({ names, packages, folder }, steps).flatMap((step) => step.outputs);
   for (const output of outputs) {
     refuseLinkedParents(root, output);
     rmSync(toSystemPath(root, output), { recursive: true, force: true });

@@ -8,7 +8,7 @@ import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
 import { replaceUnchanged } from '../config/edit.ts';
 import { type Package, readPackages } from '../config/packages.ts';
-import { configFileOf, resolveStep, type Step, stepId, variableRemarks } from '../config/step.ts';
+import { configFileOf, qualifiedStepId, resolveStep, type Step, variableRemarks } from '../config/step.ts';
 import { workspaceWith } from '../config/workspace.ts';
 import { currentFolder } from '../files/current-folder.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
@@ -131,7 +131,7 @@ function isWritten({ owner, name }: CandidateStep, rootPackage: Package): boolea
 
 /** The outputs of the steps that stay as they are. */
 async function outputsOfOthers(root: string, candidates: readonly CandidateStep[]): Promise<RelPath[]> {
-  const redone = new Set(candidates.map(({ owner, name }) => stepId(owner.name, name)));
+  const redone = new Set(candidates.map(({ owner, name }) => qualifiedStepId(owner.name, name)));
   const { steps } = await workspaceWith(root, new Map());
   return [...steps.values()].flatMap(({ id, outputs }) => (redone.has(id) ? [] : outputs));
 }
@@ -148,7 +148,8 @@ function printReport(files: readonly RelPath[], drafts: readonly DraftStep[]): v
     print(`wrote ${file}${own.length > 0 ? ` with ${own.join(', ')}` : ''}`);
   }
   for (const { owner, name, observed } of drafts) {
-    for (const remark of observed.unsure) print(`not sure of ${stepId(owner.name, name)}: ${remark}`);
+    for (const remark of observed.unsure)
+      print(`not sure of ${qualifiedStepId(owner.name, name)}: ${remark}`);
   }
   print('not sure of variables: a tracer cannot see which ones a command uses; name those in "env"');
   print(`next: assay run ${[...new Set(drafts.map(({ name }) => name))].join(' ')}`);
@@ -188,8 +189,8 @@ async function observeAll(
   const failed: FailedStep[] = [];
   for (const candidate of candidates) {
     const { owner, name, needs } = candidate;
-    const id = stepId(owner.name, name);
-    const lacks = failed.find((one) => needs.some((need) => one.id === stepId(owner.name, need)));
+    const id = qualifiedStepId(owner.name, name);
+    const lacks = failed.find((one) => needs.some((need) => one.id === qualifiedStepId(owner.name, need)));
     if (lacks) {
       failed.push({ id, name, exitCode: 0, lacks: lacks.id });
       continue;

@@ -47,12 +47,12 @@ async function stepAction(
   caller: Variables,
 ): Promise<Omit<OneAction, 'flags'>> {
   const { openWorkspace } = await import('../graph/opened-workspace.ts');
-  const { select } = await import('../graph/selection.ts');
+  const { selectSteps } = await import('../graph/selection.ts');
   const { requestOf } = await import('../config/request.ts');
   const here = currentFolder();
   const workspace = await openWorkspace(here, storeFolder(flags.text('store'), caller), caller);
   const folder = relPathFromUser(relative(workspace.root, here));
-  const [step, ...others] = select({ names: [name], packages: [], folder }, workspace.steps);
+  const [step, ...others] = selectSteps({ names: [name], packages: [], folder }, workspace.steps);
   if (step === undefined || others.length > 0) {
     const ids = [step, ...others].flatMap((one) => (one === undefined ? [] : [one.id]));
     throw usage(`${JSON.stringify(name)} matches ${ids.length} steps; name one of them: ${ids.join(', ')}`);

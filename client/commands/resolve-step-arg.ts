@@ -53,11 +53,11 @@ async function stepsNamed(
   store: string,
 ): Promise<{ steps: readonly Step[]; root: string }> {
   const { openWorkspace } = await import('../graph/opened-workspace.ts');
-  const { select } = await import('../graph/selection.ts');
+  const { selectSteps } = await import('../graph/selection.ts');
   try {
     const { steps, root } = await openWorkspace(here, store, process.env);
     const folder = relPathFromUser(relative(root, here));
-    return { steps: select({ names: [name], packages: [], folder }, steps), root };
+    return { steps: selectSteps({ names: [name], packages: [], folder }, steps), root };
   } catch (error) {
     if (error instanceof AssayError) return { steps: [], root: here };
     throw error;

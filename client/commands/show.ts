@@ -10,7 +10,7 @@ import {
   type ResultDetails,
 } from '../history/action-details.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
-import { duration } from '../run/reporter.ts';
+import { durationText } from '../run/reporter.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { bytesText, counted } from '../view/words.ts';
 import { resolveKey } from './resolve-step-arg.ts';
@@ -58,7 +58,7 @@ function text(shown: ActionDetails): string {
 
 function resultLines(result: ResultDetails): string[] {
   const { where, commit, assay, inputs } = result.receipt;
-  const took = result.commandMs === undefined ? '' : `, took ${duration(result.commandMs)}`;
+  const took = result.commandMs === undefined ? '' : `, took ${durationText(result.commandMs)}`;
   return [
     '',
     `ended     with ${result.exitCode}${took}`,

@@ -10,7 +10,7 @@ import { currentFolder } from '../files/current-folder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { allRuns, ranIn } from '../report/all-runs.ts';
 import type { GraphRun } from '../report/graph-runs.ts';
-import { duration } from '../run/reporter.ts';
+import { durationText } from '../run/reporter.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { bytesText, counted } from '../view/words.ts';
 import { STORE_FLAGS } from './store-flags.ts';
@@ -128,5 +128,5 @@ function text({ runs, total, bytesUp, bytesDown, byDay, byStep }: Stats, days: n
 function line({ hits, runs, failures, savedMs, spentMs }: Savings): string {
   const rate = hits + runs === 0 ? 0 : Math.round((100 * hits) / (hits + runs));
   const failed = failures > 0 ? `, ${failures} failed` : '';
-  return `${rate} % hits (${hits} of ${hits + runs})${failed}, saved ${duration(savedMs)}, spent ${duration(spentMs)}`;
+  return `${rate} % hits (${hits} of ${hits + runs})${failed}, saved ${durationText(savedMs)}, spent ${durationText(spentMs)}`;
 }

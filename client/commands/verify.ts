@@ -9,7 +9,7 @@ import {
 import { STORE } from '../../store/limits.ts';
 import { type ScrubProgress, shareDone } from '../../store/scrub/scrub.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
-import { type Verified, type VerifyRequest, verify } from '../maintenance/verify/verify.ts';
+import { type VerifiedStore, type VerifyRequest, verify } from '../maintenance/verify/verify.ts';
 import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
@@ -106,7 +106,7 @@ function remoteOpener(text: string): VerifyRequest['openRemote'] {
 }
 
 /** A result with a missing blob is a miss, not damage. */
-function isAllWell({ damaged, restore }: Verified): boolean {
+function isAllWell({ damaged, restore }: VerifiedStore): boolean {
   return damaged === 0 && restore.failures.length === 0;
 }
 
@@ -141,7 +141,7 @@ class Progress {
   }
 }
 
-function report(found: Verified, folder: string): string {
+function report(found: VerifiedStore, folder: string): string {
   const { blobs, bytes, damaged, damage, healed, results, unusableResults, restore, resumedAt } = found;
   const since =
     resumedAt === undefined ? '' : `, since ${new Date(resumedAt).toISOString()} with interruptions`;

@@ -3,7 +3,7 @@
 import { suggestion } from '../../core/cli/command.ts';
 import type { Located } from '../../core/config/document.ts';
 import type { Package } from './packages.ts';
-import { type Step, stepId } from './step.ts';
+import { qualifiedStepId, type Step } from './step.ts';
 
 export class DependencyResolver {
   readonly #packages: ReadonlyMap<string, Package>;
@@ -22,14 +22,14 @@ export class DependencyResolver {
   #resolveOne(owner: Package, { text, refuse }: Located, isShared: boolean): string[] {
     if (text.startsWith('^')) return [...this.#above(owner, text.slice(1), new Set([owner.name]))];
     const [packageName, name] = text.includes('#') ? splitId(text) : [owner.name, text];
-    const id = stepId(packageName, name);
+    const id = qualifiedStepId(packageName, name);
     if (this.#ids.has(id)) return [id];
     if (isShared && !text.includes('#') && this.#isKnown(name)) return [];
     throw refuse(`there is no step ${JSON.stringify(id)}${suggestion(id, [...this.#ids], '')}`);
   }
 
   #isKnown(name: string): boolean {
-    return this.#packages.keys().some((owner) => this.#ids.has(stepId(owner, name)));
+    return this.#packages.keys().some((owner) => this.#ids.has(qualifiedStepId(owner, name)));
   }
 
   /** A package without such a step passes the question on to its own dependencies. */
@@ -39,7 +39,7 @@ export class DependencyResolver {
       const other = this.#packages.get(dependency);
       if (!other || seen.has(dependency)) continue;
       seen.add(dependency);
-      const id = stepId(other.name, name);
+      const id = qualifiedStepId(other.name, name);
       if (this.#ids.has(id)) found.add(id);
       else for (const behind of this.#above(other, name, seen)) found.add(behind);
     }

@@ -45,11 +45,11 @@ export interface ConfigFile {
   readonly dependencies: readonly Located[];
   readonly packages?: readonly Located[] | undefined;
   readonly defaults: Defaults;
-  readonly packageSteps: ReadonlyMap<string, WrittenStep>;
-  readonly steps: ReadonlyMap<string, WrittenStep>;
+  readonly packageSteps: ReadonlyMap<string, StepInFile>;
+  readonly steps: ReadonlyMap<string, StepInFile>;
 }
 
-export interface WrittenStep {
+export interface StepInFile {
   readonly fields: StepFields;
   readonly key: Located;
 }
@@ -58,7 +58,7 @@ export function readConfigFile(document: Document): ConfigFile {
   const problems = new Problems();
   const fields = parseDocument(document).fields(FILE_FIELDS, problems);
   const steps = (value: ConfigValue | undefined) =>
-    problems.read(value, (given) => readSteps(given, problems)) ?? new Map<string, WrittenStep>();
+    problems.read(value, (given) => readSteps(given, problems)) ?? new Map<string, StepInFile>();
   const file: ConfigFile = {
     name: problems.read(fields.name, text),
     dependencies: problems.read(fields.dependencies, texts) ?? [],
@@ -104,8 +104,8 @@ function checkVariable(written: Located): Located {
   return written;
 }
 
-function readSteps(value: ConfigValue, problems: Problems): Map<string, WrittenStep> {
-  const steps = new Map<string, WrittenStep>();
+function readSteps(value: ConfigValue, problems: Problems): Map<string, StepInFile> {
+  const steps = new Map<string, StepInFile>();
   for (const [name, { key, value: step }] of value.entries()) {
     problems.read(key, () => checkStepName(name, key));
     const fields = problems.read(step, (written) => readStep(written, problems));

@@ -85,7 +85,7 @@ export function resolveStep({ owner, name, fields, defaults, source }: StepOrigi
   const everything = fields.inputs || options.observed ? [] : [everythingIn(folder)];
   return {
     ...options,
-    id: stepId(owner.name, name),
+    id: qualifiedStepId(owner.name, name),
     name,
     package: owner.name,
     folder,
@@ -121,7 +121,7 @@ export function takesEverything({ inputs, folder }: Step): boolean {
   return inputs.some(({ pattern, optional }) => optional && pattern === all.pattern);
 }
 
-export function stepId(packageName: string, name: string): string {
+export function qualifiedStepId(packageName: string, name: string): string {
   return packageName === '' ? name : `${packageName}#${name}`;
 }
 

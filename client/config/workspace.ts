@@ -10,10 +10,10 @@ import { CONFIG_FILE, foldersWithConfig } from '../action/workspace-roots.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
 import { DependencyResolver } from './dependencies.ts';
-import type { Defaults, WrittenStep } from './file.ts';
+import type { Defaults, StepInFile } from './file.ts';
 import { withImpliedDependencies } from './implied-dependencies.ts';
 import { type Package, readPackages, type Texts } from './packages.ts';
-import { configFileOf, resolveStep, type Step, stepId, unresolvable } from './step.ts';
+import { configFileOf, qualifiedStepId, resolveStep, type Step, unresolvable } from './step.ts';
 
 export interface Workspace {
   /** Absolute, without symbolic links. */
@@ -79,7 +79,7 @@ function stepsOf(packages: readonly [Package, ...Package[]], stats: StatRecorder
 }
 
 function draftsOf(owner: Package, root: Package): Draft[] {
-  const shared = owner === root ? new Map<string, WrittenStep>() : root.file.packageSteps;
+  const shared = owner === root ? new Map<string, StepInFile>() : root.file.packageSteps;
   const defaults: Defaults[] =
     owner === root ? [root.file.defaults] : [root.file.defaults, owner.file.defaults];
   const names = new Set([...shared.keys(), ...owner.file.steps.keys()]);
@@ -90,7 +90,7 @@ function draftsOf(owner: Package, root: Package): Draft[] {
       ? { file: configFileOf(owner.folder), path: ['steps', name] }
       : { file: configFileOf(ROOT), path: ['packageSteps', name] };
     const step = resolveStep({ owner, name, fields, defaults, source });
-    if (!step && own) throw unresolvable(stepId(owner.name, name), own.key);
+    if (!step && own) throw unresolvable(qualifiedStepId(owner.name, name), own.key);
     const isShared = own?.fields.dependsOn === undefined;
     return step ? [{ step, owner, dependsOn: fields.dependsOn ?? [], isShared }] : [];
   });

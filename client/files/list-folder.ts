@@ -9,7 +9,7 @@ export interface FolderEntry {
 }
 
 /** A missing directory lists as empty; the digest of the inputs shows that it is gone. */
-export function listFolder(root: string, folder: RelPath): FolderEntry[] {
+export function folderEntries(root: string, folder: RelPath): FolderEntry[] {
   const systemPath = toSystemPath(root, folder);
   try {
     const entries = readdirSync(systemPath, { withFileTypes: true });

@@ -5,7 +5,7 @@ import { lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import { type RelPath, toSystemPath } from '../../core/path.ts';
-import { type FolderEntry, listFolder } from './list-folder.ts';
+import { type FolderEntry, folderEntries } from './list-folder.ts';
 
 export class StatRecorder {
   readonly workspace: string;
@@ -29,7 +29,7 @@ export class StatRecorder {
   list(folder: RelPath): FolderEntry[] {
     if (!this.recorded.has(folder)) this.lstat(folder);
     this.#listed.add(folder);
-    return listFolder(this.workspace, folder);
+    return folderEntries(this.workspace, folder);
   }
 
   /** Directories whose existence matters but whose contents do not. */

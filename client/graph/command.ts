@@ -12,7 +12,7 @@ import type { OpenStepHook } from '../run/step-hook.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { type Graph, graphOf } from './graph.ts';
 import { type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
-import { select } from './selection.ts';
+import { selectSteps } from './selection.ts';
 import { cacheOptionsOf, openSession, type RunHooks } from './session.ts';
 import type { WatchedPaths } from './watched-paths.ts';
 
@@ -50,7 +50,7 @@ async function selectGraph(flags: ParsedFlags): Promise<SelectedGraph> {
   const wantsAll = ['graph', 'dry-run', 'affected'].some((flag) => flags.given(flag));
   if (names.length === 0 && !wantsAll) throw missingName(workspace);
   const folder = relPathFromUser(relative(root, currentFolder()));
-  const wanted = select({ names, packages: flags.all('package'), folder }, steps);
+  const wanted = selectSteps({ names, packages: flags.all('package'), folder }, steps);
   const ref = flags.text('affected');
   if (ref === undefined) return { workspace, graph: graphOf(wanted, steps) };
   const { order } = graphOf(wanted, steps);

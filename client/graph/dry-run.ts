@@ -12,7 +12,7 @@ import type { Cache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
 import { explain } from '../run/explain.ts';
 import type { Hit } from '../run/hit.ts';
-import { keyOf } from '../run/key.ts';
+import { keyAction } from '../run/key.ts';
 import { lookup } from '../run/lookup.ts';
 import { MissReasons } from '../run/miss-reasons.ts';
 import type { Graph } from './graph.ts';
@@ -58,7 +58,7 @@ async function forecastStep(
       report() {},
       now: () => now(),
     });
-    const action = keyOf(request, quiet);
+    const action = keyAction(request, quiet);
     const key = action.key.hash;
     const hit = await lookup(action, quiet);
     if (hit) {

@@ -16,7 +16,7 @@ import { disabled, storeOnly } from '../run/cache-modes.ts';
 import type { Cache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
 import type { Hit } from '../run/hit.ts';
-import { type Warning, warningText } from '../run/reporter.ts';
+import { type RunWarning, warningText } from '../run/reporter.ts';
 import { type RunSummary, run } from '../run/run.ts';
 import type { RunEvent } from '../terminal/events.ts';
 import type { RecordedResult } from '../up-to-date/state-recorder.ts';
@@ -203,7 +203,7 @@ class StepReports {
     else if (event.type !== 'sending') this.#warn(event);
   }
 
-  #handleFindings(event: Warning & { type: 'findings' }): void {
+  #handleFindings(event: RunWarning & { type: 'findings' }): void {
     const findings = withDependencyFixes(event.findings, this.#step, this.#steps);
     this.#emit({
       type: 'step-findings',
@@ -217,19 +217,19 @@ class StepReports {
   }
 
   /** A remote fails in the same way for all steps, and so does a tracer: the warning appears once. */
-  #warnOnce(event: Warning): void {
+  #warnOnce(event: RunWarning): void {
     if (this.#isFirst(event)) this.#emit({ type: 'run-warning', text: warningText(event) });
   }
 
   /** Under "strict" the findings are why the step failed, so each one is shown. */
-  #warnEach({ type, findings, gaps }: Warning & { type: 'findings' }): void {
+  #warnEach({ type, findings, gaps }: RunWarning & { type: 'findings' }): void {
     for (const finding of findings.slice(0, GRAPH.findingsShown))
       this.#warn({ type, findings: [finding], gaps: [] });
     const rest = findings.slice(GRAPH.findingsShown);
     if (rest.length > 0 || gaps.length > 0) this.#warn({ type, findings: rest, gaps });
   }
 
-  #warn(event: Warning): void {
+  #warn(event: RunWarning): void {
     this.#emit({ type: 'step-warning', step: this.#step.id, text: warningText(event) });
   }
 

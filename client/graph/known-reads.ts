@@ -17,7 +17,7 @@ import { States } from '../path-sets/states.ts';
 import { localPathSets, remotePathSets } from '../path-sets/storage.ts';
 import { handleFault, listsOf } from '../remote/remote.ts';
 import type { Cache } from '../run/caches.ts';
-import { keyOf } from '../run/key.ts';
+import { keyAction } from '../run/key.ts';
 import type { ReachContext } from './step-reach.ts';
 
 export async function knownReads(
@@ -27,7 +27,7 @@ export async function knownReads(
 ): Promise<PathSet | undefined> {
   try {
     const request = requestOf(step, { root, steps }, caller);
-    const action = keyOf(request, { cache, caller, report: IGNORE });
+    const action = keyAction(request, { cache, caller, report: IGNORE });
     const states = new States(action, cache.digests, cache.systemFiles);
     const set = (await locally(action, states, cache)) ?? (await atRemote(action, states, cache));
     return set?.filter((seen) => seen.root === WORKSPACE);

@@ -20,7 +20,7 @@ import { States } from '../path-sets/states.ts';
 import type { Cache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
 import type { Hit } from '../run/hit.ts';
-import { keyOf } from '../run/key.ts';
+import { keyAction } from '../run/key.ts';
 import { isInPlace } from '../run/restore-hit.ts';
 import type { StepContext } from './run-step.ts';
 
@@ -77,7 +77,7 @@ function recordIfInPlace(
     const began = now();
     const request = requestOf(step, workspace, caller, cache.tools);
     const own: RunContext = { ...SILENT, cache, caller, now };
-    const action = keyOf(request, own);
+    const action = keyAction(request, own);
     if (action.key.hash !== key.hash || addressNow(action, hit, cache) !== hit.address) return;
     if (isInPlace(hit, action, own)) recorder.record(step, action, cache, began);
   } catch {

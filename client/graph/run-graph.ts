@@ -2,7 +2,7 @@
 import { GRAPH } from '../limits.ts';
 import type { Emit, GraphEvent, GraphSummary, StepEnd } from '../view/events.ts';
 import { EVENTS_VERSION } from '../view/events.ts';
-import { RunTotals, type UploadOutcome } from '../view/run-totals.ts';
+import { RunCounter, type UploadOutcome } from '../view/run-totals.ts';
 import type { Graph } from './graph.ts';
 import { runStep, type StepContext, skipped } from './run-step.ts';
 import { schedule } from './schedule.ts';
@@ -21,7 +21,7 @@ export interface GraphOptions extends StepContext {
 export async function runGraph({ order }: Graph, options: GraphOptions): Promise<GraphSummary> {
   const { workspace, jobs, keepGoing, now } = options;
   const began = now();
-  const totals = new RunTotals();
+  const totals = new RunCounter();
   const emit = (event: GraphEvent): void => {
     totals.handle(event);
     options.emit(event);

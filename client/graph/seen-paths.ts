@@ -11,7 +11,7 @@ import { type HistoryEntry, historyOf, stepOf } from '../history/history.ts';
 import { HISTORY } from '../limits.ts';
 import { openUsableStore } from '../local-store/open.ts';
 import { candidates } from '../path-sets/path-sets.ts';
-import { ABSENT } from '../path-sets/states.ts';
+import { ABSENT_STATE } from '../path-sets/states.ts';
 import { localPathSets } from '../path-sets/storage.ts';
 import type { ChangedPath } from './changed-paths.ts';
 import type { ReachContext } from './step-reach.ts';
@@ -78,7 +78,9 @@ export function wasSeen({ path, isRepository }: ChangedPath, set: PathSet): bool
   return set.some((seen) => {
     if (seen.path === path || (seen.names && seen.path === parentOf(path))) return true;
     /* An absent folder stands for every path below it. Changes inside a nested repository are not listed. */
-    return (seen.state === ABSENT && isBelow(path, seen.path)) || (isRepository && isBelow(seen.path, path));
+    return (
+      (seen.state === ABSENT_STATE && isBelow(path, seen.path)) || (isRepository && isBelow(seen.path, path))
+    );
   });
 }
 

@@ -5,7 +5,7 @@ import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
 import type { Step, StepTable } from '../config/step.ts';
 
-export interface Selection {
+export interface StepSelection {
   /** "build", "pkg#build", "@scope/*#test"; none: every step. */
   readonly names: readonly string[];
   /**
@@ -16,7 +16,7 @@ export interface Selection {
   readonly folder: RelPath;
 }
 
-export function select({ names, packages, folder }: Selection, steps: StepTable): Step[] {
+export function selectSteps({ names, packages, folder }: StepSelection, steps: StepTable): Step[] {
   const every = [...steps.values()];
   const all = every.filter((step) => isInPackages(step, packages));
   if (packages.length > 0 && all.length === 0) {

@@ -6,7 +6,7 @@ import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { type Workspace, workspaceWith } from '../config/workspace.ts';
 import type { RunContext } from '../run/context.ts';
-import { keyOf } from '../run/key.ts';
+import { keyAction } from '../run/key.ts';
 import { graphOf, refuseSharedOutputs } from './graph.ts';
 import { refuseUnorderedInputs } from './unordered-inputs.ts';
 
@@ -32,5 +32,5 @@ export async function findRefusal(
 
 function tryStep(step: Step, workspace: Workspace, context: RunContext): void {
   const request = requestOf(step, workspace, context.caller);
-  keyOf(request, { ...context, report() {} });
+  keyAction(request, { ...context, report() {} });
 }

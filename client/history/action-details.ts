@@ -12,7 +12,7 @@ import { decodeTree } from '../../core/tree.ts';
 import { readAction } from '../../store/actions/stored-action.ts';
 import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Blobs, Store } from '../../store/store.ts';
-import { looksSecret } from '../action/environment.ts';
+import { looksSecretVariable } from '../action/environment.ts';
 import { candidates } from '../path-sets/path-sets.ts';
 import { shownFact, WORKSPACE } from '../path-sets/roots.ts';
 import { localPathSets } from '../path-sets/storage.ts';
@@ -73,7 +73,10 @@ export async function actionDetails(key: Hash, store: Store): Promise<ActionDeta
     command: command.arguments,
     workingDirectory: command.workingDirectory,
     environment: Object.fromEntries(
-      command.environmentVariables.map(({ name, value }) => [name, looksSecret(name) ? '(hidden)' : value]),
+      command.environmentVariables.map(({ name, value }) => [
+        name,
+        looksSecretVariable(name) ? '(hidden)' : value,
+      ]),
     ),
     platform: Object.fromEntries(properties.filter(([name]) => !/^(tool|program):/.test(name))),
     tools: Object.fromEntries(tools.map(([name, value]) => [name.replace(/^(tool|program):/, ''), value])),

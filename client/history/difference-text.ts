@@ -3,7 +3,7 @@
 // Values of variables are shown where this machine has both actions; else digests stand for them.
 import type { FactGroup, KeyDifference } from '../../store/actions/difference.ts';
 import { differenceText } from '../../store/actions/miss-text.ts';
-import { looksSecret } from '../action/environment.ts';
+import { looksSecretVariable } from '../action/environment.ts';
 import type { SeenIn } from './history.ts';
 
 const HEADINGS: Readonly<Record<FactGroup, string>> = {
@@ -69,7 +69,7 @@ export function describe(difference: KeyDifference): string {
 
 /** Says that a secret changed, but never its value. */
 function describeValue(name: string, before: string | undefined, after: string | undefined): string {
-  if (looksSecret(name)) return `${name} changed`;
+  if (looksSecretVariable(name)) return `${name} changed`;
   if (before === undefined) return `${name} was added (${shortened(after ?? '')})`;
   if (after === undefined) return `${name} was removed (${shortened(before)})`;
   return `${name} ${shortened(before)} -> ${shortened(after)}`;

@@ -62,7 +62,7 @@ export interface RunNote
   readonly at: number;
 }
 
-export class History {
+export class ActionHistory {
   readonly #file: string;
   /** Newest first; read once, because a graph needs it for each of its misses. */
   #entries: HistoryEntry[] | undefined;
@@ -128,8 +128,8 @@ export class History {
   }
 }
 
-export function historyOf(storeFolder: string): History {
-  return new History(join(clientFolder(storeFolder), 'history.jsonl'));
+export function historyOf(storeFolder: string): ActionHistory {
+  return new ActionHistory(join(clientFolder(storeFolder), 'history.jsonl'));
 }
 
 export function stepOf({ command, workingDirectory, outputs }: RunRequest): Hash {

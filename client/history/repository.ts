@@ -17,7 +17,7 @@ export function checkedOut(workspace: string, variables: Variables): CheckedOut 
 
 export function repositoryOf(workspace: string, variables: Variables): string | undefined {
   const address = repositoryInJob(variables) ?? readGit(workspace).remote ?? '';
-  return nameOf(address) || undefined;
+  return repositoryNameOf(address) || undefined;
 }
 
 /** The last name of an origin that is a folder of this machine. */
@@ -68,7 +68,7 @@ function branchInJob(variables: Variables): string | undefined {
 }
 
 /** Without scheme, user, password, query and ".git". Undefined for a local folder. */
-export function nameOf(address: string): string | undefined {
+export function repositoryNameOf(address: string): string | undefined {
   const [, host = '', path = ''] =
     /^(?:[a-z+]+:\/\/)?(?:[^/@\s]+@)?([a-z0-9][\w.-]*(?::\d+)?)[/:]([^\s?#]+)/i.exec(address) ?? [];
   const name = path.replace(/^\/+|(?:\.git)?\/*$/g, '');

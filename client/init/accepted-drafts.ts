@@ -1,7 +1,7 @@
 // Reduces drafts until a run would accept them.
 // What one run shows may contradict itself, and a smaller declaration is better than a refused file.
 
-import { type Step, stepId } from '../config/step.ts';
+import { qualifiedStepId, type Step } from '../config/step.ts';
 import { findRefusal } from '../graph/trial.ts';
 import type { RunContext } from '../run/context.ts';
 import { type DraftStep, type DraftSurroundings, draftTexts } from './draft.ts';
@@ -60,7 +60,7 @@ export function refusal(
   { root, context, ...surroundings }: Acceptance,
 ): Promise<string | undefined> {
   const declared = new Set(
-    drafts.flatMap(({ owner, name, isPlain }) => (isPlain ? [] : [stepId(owner.name, name)])),
+    drafts.flatMap(({ owner, name, isPlain }) => (isPlain ? [] : [qualifiedStepId(owner.name, name)])),
   );
   const isAsked = ({ id }: Step) => declared.has(id);
   return findRefusal(root, draftTexts(drafts, surroundings), context, isAsked);

@@ -11,7 +11,7 @@ import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
 import { StatRecorder } from '../files/stat-recorder.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
-import { foldersAbove } from '../outputs/outputs.ts';
+import { foldersOfOutputs } from '../outputs/outputs.ts';
 import type { RunContext } from '../run/context.ts';
 import { missingInCleanCopy } from '../trace/output-folders.ts';
 import { doubtsAbout } from './doubts.ts';
@@ -98,7 +98,7 @@ export async function observeStep(
         found.report.accesses,
         used.filter((path) => !hidden.has(path) && existsSync(join(root, path))).map(parseRelPath),
         // An output that is a folder is set aside as a whole.
-        [...outputs.map(parseRelPath), ...foldersAbove(outputs.map(parseRelPath))],
+        [...outputs.map(parseRelPath), ...foldersOfOutputs(outputs.map(parseRelPath))],
       ).map(relianceText),
       ...doubtsAbout(step, { audit: found, outputs, hidden: left, variables }),
     ],

@@ -8,7 +8,7 @@ import { type ActionDeclaration, requestFor } from '../action/declaration.ts';
 import type { Variables } from '../action/environment.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { openCache } from '../run/caches.ts';
-import { keyOf as keyOfRequest } from '../run/key.ts';
+import { keyAction as keyOfRequest } from '../run/key.ts';
 import type { RunSummary } from '../run/run.ts';
 import type { OpenStepHook } from '../run/step-hook.ts';
 import type { RunEvent } from '../terminal/events.ts';

@@ -6,7 +6,7 @@
 // hashed in an output is not found.
 import { digestFile, type FileDigests } from '../files/file-digest.ts';
 import type { Output } from './outputs.ts';
-import { isAt, type Needle, type Place, TextSearch } from './text-search.ts';
+import { isAt, type Needle, type TextPlace, TextSearch } from './text-search.ts';
 
 /** A text of the machine. `property`: the name of what it tells, such as "host". */
 export interface MachineText {
@@ -83,7 +83,7 @@ function namesIn(output: Output): string[] {
 
 interface TextNeedle extends Needle {
   /** The same without `covers`. */
-  readonly standsAlone: (at: Place) => boolean;
+  readonly standsAlone: (at: TextPlace) => boolean;
 }
 
 /** The same list for the same texts: a search then has its tables already (text-search.ts). */
@@ -104,7 +104,7 @@ function makeNeedles(texts: readonly MachineText[]): Needle[] {
 }
 
 /** A user's name inside the path of the workspace tells no more than that path does. */
-function isInsideOther(needle: TextNeedle, all: readonly TextNeedle[], { bytes, start }: Place): boolean {
+function isInsideOther(needle: TextNeedle, all: readonly TextNeedle[], { bytes, start }: TextPlace): boolean {
   return all.some((other) => {
     if (other.name === needle.name || other.bytes.length <= needle.bytes.length) return false;
     for (
@@ -197,7 +197,7 @@ function pair(high: number | undefined, low: number | undefined): number {
 }
 
 /** No letter, digit or underscore before or after: "build-7" is not in "build-71". */
-function wordBorders(encoding: Encoding): (at: Place) => boolean {
+function wordBorders(encoding: Encoding): (at: TextPlace) => boolean {
   return (at) => {
     const { before, after } = neighbours(at, encoding);
     return !isWord(after(0)) && (!isWord(before(0)) || isEscape(before));
@@ -213,7 +213,7 @@ function isEscape(before: (distance: number) => number): boolean {
  * As in a text, or in a binary file. A binary file puts texts next to each other without a border, so there
  * it does not matter what follows the path.
  */
-function pathBorders(path: string, encoding: Encoding): (at: Place) => boolean {
+function pathBorders(path: string, encoding: Encoding): (at: TextPlace) => boolean {
   const isWhole = wholePath(path, encoding);
   const mayGoOn = encoding === UTF8 && !isShort(path);
   return (at) => isWhole(at, mayGoOn && isBinary(at.bytes));
@@ -223,7 +223,7 @@ function pathBorders(path: string, encoding: Encoding): (at: Place) => boolean {
  * Whether an occurrence of a path in a text is that path: "/work/app" is not in "/work/app2", nor "/build" in
  * "out/build". A path of several names may follow anything, as in "-I/work/app".
  */
-export function wholePath(path: string, encoding = UTF8): (at: Place, mayGoOn?: boolean) => boolean {
+export function wholePath(path: string, encoding = UTF8): (at: TextPlace, mayGoOn?: boolean) => boolean {
   const isDistinct = path.lastIndexOf('/') > 0 && !isShort(path);
   return (at, mayGoOn = false) => {
     const { before, after } = neighbours(at, encoding);
@@ -250,7 +250,7 @@ function continuesPath(before: (distance: number) => number): boolean {
   return last === 0 || before(last) !== DASH;
 }
 
-function neighbours({ bytes, start, end }: Place, { unitAt, unitBytes }: Encoding) {
+function neighbours({ bytes, start, end }: TextPlace, { unitAt, unitBytes }: Encoding) {
   return {
     before: (distance: number) => unitAt(bytes, start - (distance + 1) * unitBytes),
     after: (distance: number) => unitAt(bytes, end + distance * unitBytes),

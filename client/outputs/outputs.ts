@@ -18,7 +18,7 @@ import { decodeTree, type Entry, encodeTree } from '../../core/tree.ts';
 import { isReservedName } from '../action/reserved.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { leavesWorkspace } from '../files/links.ts';
-import { listFolder } from '../files/list-folder.ts';
+import { folderEntries } from '../files/list-folder.ts';
 
 export type Output =
   | { readonly kind: 'file'; readonly path: RelPath; readonly digest: Digest; readonly executable: boolean }
@@ -111,13 +111,13 @@ function whyReserved(path: RelPath): string {
 }
 
 /** The kind and content of an entry as one string, without its path. */
-export function identityOf(entry: Entry | Output): string {
+export function contentIdOf(entry: Entry | Output): string {
   if (entry.kind === 'file') return `file ${entry.digest.hash} ${entry.executable}`;
   return entry.kind === 'symlink' ? `symlink ${entry.target}` : 'directory';
 }
 
 function fingerprint(output: Output): string {
-  return output.kind === 'directory' ? digestOf(encodeTree(output.entries)).hash : identityOf(output);
+  return output.kind === 'directory' ? digestOf(encodeTree(output.entries)).hash : contentIdOf(output);
 }
 
 function observeFolder(
@@ -127,7 +127,7 @@ function observeFolder(
   digests: FileDigests,
   entries: Entry[],
 ): void {
-  for (const { name, isFolder } of listFolder(workspace, join(root, folder))) {
+  for (const { name, isFolder } of folderEntries(workspace, join(root, folder))) {
     const path = (folder === ROOT ? name : `${folder}/${name}`) as RelPath;
     if (isFolder) {
       entries.push({ kind: 'directory', path });
@@ -166,7 +166,7 @@ export function refuseLinkedParents(workspace: string, path: RelPath): void {
 }
 
 /** The folders above the outputs, without the workspace itself; the outermost of each output last. */
-export function foldersAbove(outputs: readonly RelPath[]): RelPath[] {
+export function foldersOfOutputs(outputs: readonly RelPath[]): RelPath[] {
   const folders = new Set<RelPath>();
   for (const output of outputs)
     for (let folder = parentOf(output); folder !== ROOT; folder = parentOf(folder)) folders.add(folder);

@@ -22,10 +22,10 @@ import { holdsMount } from '../../system/files/mounts.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { withOpenParent, withPresentParent } from './open-parent.ts';
 import type { Ownership } from './output-lock.ts';
-import { identityOf, type Output, observeOutput, refuseLinkedParents, sameOutput } from './outputs.ts';
+import { contentIdOf, type Output, observeOutput, refuseLinkedParents, sameOutput } from './outputs.ts';
 import { Staging } from './staging.ts';
 
-export interface Restored {
+export interface RestoredOutputs {
   readonly written: number;
 }
 
@@ -45,7 +45,7 @@ export async function restoreOutputs(
   blobs: Blobs,
   digests: FileDigests,
   { time, ownership }: RestoreOptions = {},
-): Promise<Restored> {
+): Promise<RestoredOutputs> {
   const wrong = wrongOutputs(outputs, workspace, digests);
   if (wrong.length === 0) return { written: 0 };
   const staging = Staging.create(workspace);
@@ -114,7 +114,7 @@ async function stage(
   const reusable = reusableFiles(present);
   for (const entry of output.entries) {
     const target = toSystemPath(at, entry.path);
-    const same = entry.kind === 'file' && reusable.get(entry.path) === identityOf(entry);
+    const same = entry.kind === 'file' && reusable.get(entry.path) === contentIdOf(entry);
     const linked = same && tryLink(toSystemPath(workspace, join(output.path, entry.path)), target);
     if (!linked) await write(entry, target, blobs);
   }
@@ -127,7 +127,7 @@ async function stage(
  */
 function reusableFiles(present: Output | undefined): ReadonlyMap<RelPath, string> {
   const entries = present?.kind === 'directory' ? present.entries : [];
-  return new Map(entries.map((entry) => [entry.path, identityOf(entry)]));
+  return new Map(entries.map((entry) => [entry.path, contentIdOf(entry)]));
 }
 
 function tryLink(from: string | Buffer, to: string | Buffer): boolean {

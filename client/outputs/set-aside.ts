@@ -17,7 +17,7 @@ import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { isTracked } from '../inputs/git-tracked.ts';
 import { isLockedByOthers } from './lock-file.ts';
 import { withOpenParent } from './open-parent.ts';
-import { foldersAbove } from './outputs.ts';
+import { foldersOfOutputs } from './outputs.ts';
 import { putBack } from './put-back.ts';
 import { moveAside } from './restore.ts';
 import type { CacheAside } from './run-records.ts';
@@ -61,7 +61,7 @@ export function setOutputsAside(
     quietly(() => makeFolder(toSystemPath(workspace, workingDirectory)));
     return {
       earlier: [...moved.keys()],
-      missingFolders: foldersAbove(outputs).filter((folder) => !existsAt(workspace, folder)),
+      missingFolders: foldersOfOutputs(outputs).filter((folder) => !existsAt(workspace, folder)),
       caches: caches.filter(({ path }) => cachesAside.some((one) => one.path === path)),
       ...(faults[0] !== undefined && { fault: faults[0] }),
       missing: () => [...moved.keys()].find((path) => !existsAt(workspace, path)),
@@ -128,7 +128,7 @@ function removeEmptied(moved: readonly RelPath[], request: RunRequest): EmptiedF
   const { workspace, workingDirectory } = request;
   const emptied: EmptiedFolder[] = [];
   if (request.name === undefined) return emptied;
-  const innermostFirst = foldersAbove(moved).toSorted((a, b) => b.length - a.length);
+  const innermostFirst = foldersOfOutputs(moved).toSorted((a, b) => b.length - a.length);
   for (const folder of innermostFirst) {
     const at = toSystemPath(workspace, folder);
     quietly(() => {

@@ -11,14 +11,14 @@ export interface Needle {
   readonly name: string;
   readonly bytes: Buffer;
   /** False if the occurrence is part of something else, such as a longer word. */
-  fits(at: Place): boolean;
+  fits(at: TextPlace): boolean;
 }
 
 /**
  * An occurrence: bytes[start] to bytes[end - 1]. What the file has before and after it is there too, at least
  * CONTEXT bytes more than the longest needle has.
  */
-export interface Place {
+export interface TextPlace {
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;

@@ -3,7 +3,7 @@ import type { Hash } from '../../core/digest.ts';
 import type { ObservedPath, PathSet, StateOf } from '../../core/path-set.ts';
 import type { FactChange } from '../../store/actions/difference.ts';
 import type { FactNow, Miss } from '../../store/actions/miss.ts';
-import { kindOf } from './fact-counts.ts';
+import { factKindOf } from './fact-counts.ts';
 import { slots } from './path-sets.ts';
 import type { States } from './states.ts';
 import type { PathSetStorage } from './storage.ts';
@@ -16,7 +16,7 @@ export interface FactDifference {
 }
 
 /** For the path sets that are stored for a key. Undefined if there is none, or no difference. */
-export async function firstDifference(
+export async function firstFactDifference(
   key: Hash,
   storage: PathSetStorage,
   states: States,
@@ -66,7 +66,7 @@ function factChange(
 ): FactChange {
   const shown = states.roots.shown(seen);
   const name = listed(seen, shown, states)?.name ?? shown;
-  return { kind: 'fact', group: kindOf(seen, () => seen.state), name, before: seen.state, after };
+  return { kind: 'fact', group: factKindOf(seen, () => seen.state), name, before: seen.state, after };
 }
 
 /** The first name of a folder that came, went or became something else. */

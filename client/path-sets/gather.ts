@@ -51,7 +51,7 @@ import { kernelFileState, UNKNOWN } from './kernel-files.ts';
 import { type Listing, pathIn } from './listings.ts';
 import { LOADER_CACHE_FILE, loaderCache, RENAMED } from './loader-cache.ts';
 import { isInstalled, isKernelPath, type RootedPath, WORKSPACE } from './roots.ts';
-import { ABSENT, type States } from './states.ts';
+import { ABSENT_STATE, type States } from './states.ts';
 import { UnorderedOutputs } from './unordered-outputs.ts';
 
 /**
@@ -422,7 +422,7 @@ class Gathering {
 
 const MISSING = {
   names: false,
-  state: ABSENT,
+  state: ABSENT_STATE,
   left: '',
   without: [],
   lens: '',
@@ -431,7 +431,7 @@ const MISSING = {
 } as const;
 
 function isMissing({ state, left }: Pick<ObservedPath, 'state' | 'left'>): boolean {
-  return state === ABSENT && left === '';
+  return state === ABSENT_STATE && left === '';
 }
 
 /** `stats`: of the path by which the access names the file. */

@@ -44,7 +44,7 @@ function splitPath(path: string): { folder: string; name: string } {
   return { folder: path.slice(0, Math.max(0, slash)), name: path.slice(slash + 1) };
 }
 
-export function matches(name: string, pattern: string): boolean {
+export function matchesNamePattern(name: string, pattern: string): boolean {
   const [prefix = '', suffix = ''] = pattern.split('*');
   return name.length > prefix.length + suffix.length && name.startsWith(prefix) && name.endsWith(suffix);
 }
@@ -138,7 +138,7 @@ function commonPattern(a: string, b: string): string | undefined {
 function covers(pattern: ObservedPath, seen: ObservedPath): boolean {
   const [wide, narrow] = [splitPath(pattern.path), splitPath(seen.path)];
   if (!wasAbsent(seen) || seen.names || rootOfPattern(pattern.root) !== plainRoot(seen.root)) return false;
-  return wide.folder === narrow.folder && matches(narrow.name, wide.name);
+  return wide.folder === narrow.folder && matchesNamePattern(narrow.name, wide.name);
 }
 
 function plainRoot(root: string): string {

@@ -25,12 +25,18 @@ import { mayBePlaced, placedState } from '../lenses/placed-text.ts';
 import { type Listing, Listings } from './listings.ts';
 import { LOADER_CACHE_FILE, type LoaderCache, loaderCache } from './loader-cache.ts';
 import { isComparable, isSteady, Machine, type MachineProperty } from './machine.ts';
-import { folderOfPattern, isPattern, matches, nameOfPattern, rootOfPattern } from './name-patterns.ts';
+import {
+  folderOfPattern,
+  isPattern,
+  matchesNamePattern,
+  nameOfPattern,
+  rootOfPattern,
+} from './name-patterns.ts';
 import { PrivatePaths } from './private-paths.ts';
 import { type ActionPaths, isAbove, type RootedPath, Roots } from './roots.ts';
 import type { SystemFileMemo } from './system-file-memo.ts';
 
-export const ABSENT = 'absent';
+export const ABSENT_STATE = 'absent';
 const UNREADABLE = 'unreadable';
 const ASSAYS_IGNORE_FILE = `/${ASSAY_FOLDER}/.gitignore`;
 
@@ -79,7 +85,7 @@ export class States {
     if (isPattern(seen.root)) return this.#like(seen);
     if (isAbove(seen.root)) return this.#above(seen);
     const state = this.#knownState(seen) ?? this.#stateNow(seen);
-    return state === seen.left ? ABSENT : state;
+    return state === seen.left ? ABSENT_STATE : state;
   };
 
   /** Answers most paths of a graph's lookups before they are parsed. */
@@ -89,7 +95,7 @@ export class States {
 
   #stateNow(seen: ObservedPath): string {
     const path = this.roots.resolve(seen);
-    if (path !== undefined && this.hides(path)) return ABSENT;
+    if (path !== undefined && this.hides(path)) return ABSENT_STATE;
     if (path === undefined) return 'no such root';
     return lensOf(seen) === ''
       ? this.#memoized(path, seen.names ? seen : undefined)
@@ -107,12 +113,12 @@ export class States {
     if (isAbove(seen.root)) return this.#above(seen);
     const path = this.roots.resolve(seen);
     if (path === undefined) return 'no such root';
-    if (this.hides(path)) return ABSENT;
-    if (isRecordedAbsent(seen)) return isThere(path) && !this.#isAssays(path) ? 'there' : ABSENT;
+    if (this.hides(path)) return ABSENT_STATE;
+    if (isRecordedAbsent(seen)) return isThere(path) && !this.#isAssays(path) ? 'there' : ABSENT_STATE;
     const state = this.privatePaths.isPrivate(path)
       ? this.#withoutContent(path)
       : this.#read(path, { listing: seen.names ? seen : undefined, lens: lensOf(seen), onChunk });
-    return state === seen.left ? ABSENT : state;
+    return state === seen.left ? ABSENT_STATE : state;
   }
 
   /**
@@ -145,7 +151,7 @@ export class States {
 
   #above(seen: ObservedPath): string {
     const found = this.roots.pathsAbove(seen).flatMap((path, at) => (isThere(path) ? [at + 1] : []));
-    return found.length === 0 ? ABSENT : `above ${found.join(' ')}`;
+    return found.length === 0 ? ABSENT_STATE : `above ${found.join(' ')}`;
   }
 
   /** Whether a name in the folder of a pattern is like it. */
@@ -153,7 +159,7 @@ export class States {
     const folders = this.#pathsAt({ root: rootOfPattern(root), path: folderOfPattern(path) });
     if (folders.length === 0) return 'no such root';
     const states = folders.map((folder) => nameLike(nameOfPattern(path), folder));
-    return states.find((state) => state !== ABSENT) ?? ABSENT;
+    return states.find((state) => state !== ABSENT_STATE) ?? ABSENT_STATE;
   }
 
   /**
@@ -214,10 +220,10 @@ export class States {
       if (stats?.isDirectory() && how.listing)
         return this.listings.state(path, namesNow(path).entries, how.listing);
       if (how.lens) return this.#throughLens(path, stats, how.lens);
-      return stats ? this.#stateOf(path, bytes, stats, how) : ABSENT;
+      return stats ? this.#stateOf(path, bytes, stats, how) : ABSENT_STATE;
     } catch (error) {
       if (error instanceof AssayError && error.code === 'ASSAY_PATH_SET_REFUSED') throw error;
-      return isSystemError(error, 'ENOTDIR') ? ABSENT : UNREADABLE;
+      return isSystemError(error, 'ENOTDIR') ? ABSENT_STATE : UNREADABLE;
     }
   }
 
@@ -236,12 +242,12 @@ export class States {
     if (!stats.isFile() || isVirtual(path)) return 'other';
     const kind = (stats.mode & 0o100) !== 0 ? 'program' : 'file';
     const state = `${kind} ${this.#digests.digest(path, stats, () => bytes, onChunk).hash}`;
-    return state === IGNORE_STATE && path.endsWith(ASSAYS_IGNORE_FILE) ? ABSENT : state;
+    return state === IGNORE_STATE && path.endsWith(ASSAYS_IGNORE_FILE) ? ABSENT_STATE : state;
   }
 
   /** The ignore file of Assay's folder, which is there only while Assay works in the workspace. */
   #isAssays(path: AbsPath): boolean {
-    return path.endsWith(ASSAYS_IGNORE_FILE) && this.at(path) === ABSENT;
+    return path.endsWith(ASSAYS_IGNORE_FILE) && this.at(path) === ABSENT_STATE;
   }
 
   /** A link into a source tree is the same link in another checkout. */
@@ -266,7 +272,7 @@ function lensOf({ names, lens }: Pick<ObservedPath, 'names' | 'lens'>): string {
 }
 
 export function isRecordedAbsent({ state, left }: ObservedPath): boolean {
-  return state === ABSENT && left === '';
+  return state === ABSENT_STATE && left === '';
 }
 
 function isVirtual(path: AbsPath): boolean {
@@ -276,9 +282,9 @@ function isVirtual(path: AbsPath): boolean {
 function nameLike(pattern: string, folder: AbsPath): string {
   try {
     const names = readdirSync(toBytes(folder), { encoding: 'buffer' }).map(nameFromBytes);
-    return names.some((name) => matches(name, pattern)) ? 'there' : ABSENT;
+    return names.some((name) => matchesNamePattern(name, pattern)) ? 'there' : ABSENT_STATE;
   } catch (error) {
-    return isSystemError(error, 'ENOENT', 'ENOTDIR') ? ABSENT : 'unreadable';
+    return isSystemError(error, 'ENOENT', 'ENOTDIR') ? ABSENT_STATE : 'unreadable';
   }
 }
 

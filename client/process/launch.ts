@@ -72,7 +72,7 @@ async function launchBy(strategy: WaitStrategy, launch: Launch): Promise<Command
   try {
     const waiter = await ended(child);
     const end = status
-      ? endOf((await status) ?? exitStatusAfterTracer(waiter))
+      ? commandEndOf((await status) ?? exitStatusAfterTracer(waiter))
       : endFromWaiter(waiter, strategy);
     const closed = await within(RUN.streamsCloseMs, Promise.all(streams));
     if (closed) return end;
@@ -83,14 +83,14 @@ async function launchBy(strategy: WaitStrategy, launch: Launch): Promise<Command
   }
 }
 
-export function endOf(exit: ExitStatus): CommandEnd {
+export function commandEndOf(exit: ExitStatus): CommandEnd {
   return 'signal' in exit
     ? { exitCode: exitCodeOfSignal(exit.signal), signal: exit.signal }
     : { exitCode: exit.code };
 }
 
 function endFromWaiter(exit: ExitStatus, { isExitCodeReliable }: WaitStrategy): CommandEnd {
-  const end = endOf(exit);
+  const end = commandEndOf(exit);
   if (isExitCodeReliable || end.exitCode !== 0) return end;
   return {
     ...end,

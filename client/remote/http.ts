@@ -16,8 +16,8 @@ import { authorization } from './authorization.ts';
 import { InlinedBlobs } from './inlined-blobs.ts';
 import {
   decodeFound,
-  decodeList,
   decodePublished,
+  decodeReceivedList,
   encodeFind,
   headersFor,
   inlinedFor,
@@ -142,7 +142,7 @@ class HttpRemote implements Remote {
       this.#reportForm ||= reportForm(response.headers[RUNS_HEADER]);
       const isOther = response.statusCode !== 200;
       const bytes = isOther ? await this.#discard(response) : await this.#wholeIf(response, MAX_LIST_BYTES);
-      const list = bytes && decodeList(bytes);
+      const list = bytes && decodeReceivedList(bytes);
       this.#keepsLists = list !== undefined;
       if (!list) return undefined;
       this.#takesPublications = list.takesPublications;

@@ -50,7 +50,7 @@ export interface FoundAnswer {
  * Undefined if the response is no list: then the server keeps none. Only the first sets, if a server sends
  * more than it may.
  */
-export function decodeList(bytes: Uint8Array): ReceivedList | undefined {
+export function decodeReceivedList(bytes: Uint8Array): ReceivedList | undefined {
   if (bytes.length > MAX_LIST_BYTES) return undefined;
   try {
     const list = decodeStrict(ListPathSetsResponse, FLAT, bytes, MALFORMED);

@@ -2,11 +2,12 @@
 // Only `assay stats` and `assay report` read it; deleting it changes nothing else.
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { StepOutcome } from '../../core/metadata/run-report.ts';
 import { replaceFile } from '../../system/files/replace-file.ts';
 import { GRAPH, HISTORY } from '../limits.ts';
 import { clientFolder, makeClientFolder, PRIVATE_FILE } from '../local-store/client-folder.ts';
 import { appendPrivate, readPrivate } from '../local-store/private-file.ts';
-import type { GraphSummary, StepOutcome } from '../view/events.ts';
+import type { GraphSummary } from '../view/events.ts';
 import type { SummaryRow } from '../view/markdown.ts';
 
 export interface GraphRun {

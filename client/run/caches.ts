@@ -9,7 +9,7 @@ import type { PathSet } from '../../core/path-set.ts';
 import type { Store } from '../../store/store.ts';
 import { type FileDigests, fileDigests } from '../files/file-digest.ts';
 import { StatIndex } from '../files/stat-index.ts';
-import { type History, historyOf, type RunNote, stepOf } from '../history/history.ts';
+import { type ActionHistory, historyOf, type RunNote, stepOf } from '../history/history.ts';
 import { InputReader, type InputSource } from '../inputs/inputs.ts';
 import type { IdentifiedAction } from '../inputs/keyed-action.ts';
 import { ScanMemos } from '../inputs/scan-memo.ts';
@@ -23,7 +23,7 @@ import type { Remote } from '../remote/remote.ts';
 import type { Report } from '../terminal/events.ts';
 import { ToolMemo } from '../tools/tool-memo.ts';
 import { InPlaceChecks } from './in-place.ts';
-import type { FinishOptions, Uploads } from './uploads.ts';
+import type { FinishOptions, ResultUploads } from './uploads.ts';
 
 export interface CacheOptions {
   readonly storeFolder: string;
@@ -51,7 +51,7 @@ export interface Cache {
   readonly tools: ToolMemo;
   readonly systemFiles?: SystemFileMemo | undefined;
   readonly inputs: InputSource;
-  readonly history: History;
+  readonly history: ActionHistory;
   addToHistory(
     ran: { action: IdentifiedAction } & Pick<
       RunNote,
@@ -69,7 +69,7 @@ export interface Cache {
   /** Opens what a wing keeps in the store and at the remote. It closes with the cache. Undefined if the store is unusable. */
   openBeside<T extends Closable>(open: (place: CachePlace) => Promise<T>): Promise<T | undefined>;
   /** The same object for each call; undefined without a remote or a store. */
-  openUploads(): Promise<Uploads | undefined>;
+  openUploads(): Promise<ResultUploads | undefined>;
   /** Waits a bounded time for the uploads of this run and of earlier ones. */
   finishUploads(began: number, options: FinishOptions): Promise<UploadSummary>;
   close(): Promise<void>;
@@ -104,7 +104,7 @@ export function openCache(options: CacheOptions): Cache {
   const history = historyOf(options.storeFolder);
   let store: Promise<Store | undefined> | undefined;
   let remote: Promise<Remote | undefined> | undefined;
-  let uploads: Promise<Uploads | undefined> | undefined;
+  let uploads: Promise<ResultUploads | undefined> | undefined;
   const beside: Closable[] = [];
   const madeHere = new MadeHere(options.storeFolder);
   const hits = new Set<string>();
@@ -200,11 +200,11 @@ async function openUploadsTo(
   { storeFolder, remoteUrl, token, now }: CacheOptions,
   openStore: Cache['openStore'],
   openRemote: Cache['openRemote'],
-): Promise<Uploads | undefined> {
+): Promise<ResultUploads | undefined> {
   const [store, remote] = await Promise.all([openStore(), openRemote()]);
   if (!store || !remote || !remoteUrl) return undefined;
-  const { Uploads } = await import('./uploads.ts');
-  return new Uploads({ outbox: new Outbox(storeFolder, remoteUrl, token), store, remote, now });
+  const { ResultUploads } = await import('./uploads.ts');
+  return new ResultUploads({ outbox: new Outbox(storeFolder, remoteUrl, token), store, remote, now });
 }
 
 async function openRemoteIfNamed({ remoteUrl, token, now }: CacheOptions): Promise<Remote | undefined> {

@@ -11,7 +11,7 @@ import { type HistoryEntry, type SeenIn, stepOf } from '../history/history.ts';
 import { areSimilar } from '../history/similar-actions.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { HISTORY } from '../limits.ts';
-import { type FactDifference, firstDifference } from '../path-sets/difference.ts';
+import { type FactDifference, firstFactDifference } from '../path-sets/difference.ts';
 import { States } from '../path-sets/states.ts';
 import { localPathSets } from '../path-sets/storage.ts';
 import type { Cache } from './caches.ts';
@@ -122,7 +122,7 @@ async function differsNow(
   digests: FileDigests,
 ): Promise<FactDifference | undefined> {
   try {
-    return await firstDifference(action.key.hash, localPathSets(store), new States(action, digests));
+    return await firstFactDifference(action.key.hash, localPathSets(store), new States(action, digests));
   } catch {
     return undefined;
   }

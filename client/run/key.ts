@@ -5,7 +5,7 @@ import { encodeAction, type Property } from '../../core/action.ts';
 import { messageOf } from '../../core/errors.ts';
 import { SANDBOX_VERSION } from '../../hermeticity/sandbox/sandbox-version.ts';
 import { expandPatterns } from '../action/declared-variables.ts';
-import { keyedEnvironment, looksSecret, type Variables } from '../action/environment.ts';
+import { keyedEnvironment, looksSecretVariable, type Variables } from '../action/environment.ts';
 import { platformProperties } from '../action/platform.ts';
 import { toolPathOf } from '../action/program-folders.ts';
 import type { RunRequest } from '../action/request.ts';
@@ -22,14 +22,14 @@ interface KeySources {
   readonly caller: Variables;
 }
 
-export function keyOf(
+export function keyAction(
   request: RunRequest,
   { cache, caller, report }: KeySources & { readonly report: Report },
 ): KeyedAction {
   const inputs = cache.inputs.read(request);
   const environment = keyedEnvironment(request.variables, caller);
   for (const { name } of expandPatterns(request.variables, caller))
-    if (looksSecret(name)) report({ type: 'secret-declared', name });
+    if (looksSecretVariable(name)) report({ type: 'secret-declared', name });
   const find: FindTool = (...search) => cache.tools.resolve(...search);
   const tools = resolveTools(request, cache.digests, caller, find);
   const encoded = encodeAction({

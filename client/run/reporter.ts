@@ -86,10 +86,10 @@ export class Reporter {
     if (outcome !== 'miss') {
       const where = outcome === 'hit-local' ? 'local' : 'remote';
       if (checked)
-        return `${this.#colour(checked === 'same' ? 'green' : 'red', 'hit')} (${where})${checkedText(checked)} ${name}, ran ${duration(commandMs)}`;
+        return `${this.#colour(checked === 'same' ? 'green' : 'red', 'hit')} (${where})${checkedText(checked)} ${name}, ran ${durationText(commandMs)}`;
       return `${this.#colour('green', 'hit')} (${where}${proofMark(status)}) ${name}, ${outputsText(summary)}${savedText(commandMs - elapsedMs)}`;
     }
-    return `${this.#colour('yellow', 'miss')} ${name}: ${inOneLine(reason)}; ran ${duration(commandMs)}, ${this.#publicationText(summary)}`;
+    return `${this.#colour('yellow', 'miss')} ${name}: ${inOneLine(reason)}; ran ${durationText(commandMs)}, ${this.#publicationText(summary)}`;
   }
 
   #publicationText({ published, shared, status, reason }: RunSummary): string {
@@ -188,17 +188,17 @@ function findingText({ kind, path, detail, fix }: Finding): string {
   return `${kind} ${what}${fix ? ` (${fixText(fix)})` : ''}`;
 }
 
-export type Warning = Exclude<RunEvent, { type: 'transfer' | 'not-published' | 'sending' }>;
+export type RunWarning = Exclude<RunEvent, { type: 'transfer' | 'not-published' | 'sending' }>;
 
 export function sendingText(results: number): string {
   return `sending ${results === 1 ? '1 result' : `${results} results`} to the remote`;
 }
 
-export function warningText(event: Warning): string {
+export function warningText(event: RunWarning): string {
   return inOneLine(wordsFor(event));
 }
 
-function wordsFor(event: Warning): string {
+function wordsFor(event: RunWarning): string {
   switch (event.type) {
     case 'findings':
       return findingsText(event);
@@ -281,10 +281,10 @@ function outputsText({ outputsWritten }: RunSummary): string {
 
 /** Empty if the hit took as long as the command. */
 export function savedText(milliseconds: number): string {
-  return milliseconds < 1 ? '' : `, saved ${duration(milliseconds)}`;
+  return milliseconds < 1 ? '' : `, saved ${durationText(milliseconds)}`;
 }
 
-export function duration(milliseconds: number): string {
+export function durationText(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`;
   return `${Math.floor(milliseconds / 60_000)} min ${Math.round((milliseconds % 60_000) / 1000)} s`;

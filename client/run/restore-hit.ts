@@ -1,7 +1,7 @@
 // Puts the outputs of a hit in place, or finds that they are.
 import { messageOf } from '../../core/errors.ts';
 import type { IdentifiedAction } from '../inputs/keyed-action.ts';
-import { type Restored, restoreOutputs, wrongOutputs } from '../outputs/restore.ts';
+import { type RestoredOutputs, restoreOutputs, wrongOutputs } from '../outputs/restore.ts';
 import type { RunContext } from './context.ts';
 import type { Hit } from './hit.ts';
 
@@ -25,7 +25,7 @@ export async function restore(
   hit: Hit,
   action: IdentifiedAction,
   { cache, report, ownership }: RunContext,
-): Promise<Restored | undefined> {
+): Promise<RestoredOutputs | undefined> {
   try {
     const store = await cache.openStore();
     if (!store) return undefined;

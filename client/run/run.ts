@@ -23,7 +23,7 @@ import type { HitChecks, RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
 import type { Hit } from './hit.ts';
-import { keyOf } from './key.ts';
+import { keyAction } from './key.ts';
 import { lookup, lookupLocally } from './lookup.ts';
 import { MissReasons } from './miss-reasons.ts';
 import { ownHit } from './own-hit.ts';
@@ -80,7 +80,7 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   const began = context.now();
   const reasons = new MissReasons();
   const recording = reasons.within(context);
-  const action = keyOf(request, context);
+  const action = keyAction(request, context);
   context.onKeyed?.(action);
   const hit = await lookup(action, recording);
   const sampled = hit && checksOf(hit, action, recording) ? hit : undefined;

@@ -43,7 +43,7 @@ export interface FinishOptions {
   sending?(results: number): void;
 }
 
-export class Uploads {
+export class ResultUploads {
   readonly #options: UploadsOptions;
   readonly #waiting: Job[] = [];
   readonly #underWay = new Set<Promise<void>>();

@@ -7,7 +7,7 @@ import { absPath, inside, isAtOrBelow, relativeIn } from '../../system/paths/abs
 import type { RunRequest } from '../action/request.ts';
 import { isInRepository, isTracked } from '../inputs/git-tracked.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
-import { foldersAbove } from '../outputs/outputs.ts';
+import { foldersOfOutputs } from '../outputs/outputs.ts';
 import { existsAt } from '../outputs/set-aside.ts';
 import type { Log } from '../process/log.ts';
 import type { Watched } from './trace.ts';
@@ -53,7 +53,7 @@ interface NeededFolder {
 export function neededFolders(
   { workspace, outputs }: Pick<RunRequest, 'workspace' | 'outputs'>,
   accesses: readonly Access[],
-  among: readonly RelPath[] = foldersAbove(outputs),
+  among: readonly RelPath[] = foldersOfOutputs(outputs),
 ): NeededFolder[] {
   const folders = new Set(among);
   if (folders.size === 0) return [];

@@ -24,7 +24,7 @@ import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
 import { type Launch, type Launcher, launchDirectly } from '../process/launch.ts';
 import type { Report } from '../terminal/events.ts';
-import { packageName, textOf, toolPaths, tracedBy, type Watched } from './trace.ts';
+import { packageName, textOrEmpty, toolPaths, tracedBy, type Watched } from './trace.ts';
 import { isNoTracer, type MaybeWatched, NO_TRACER_WORKS } from './watch.ts';
 
 const WORKSPACE = absPath(SANDBOX.workspace);
@@ -181,7 +181,7 @@ function declarationIn(
     covers: () => true,
     growsIn: () => true,
     namesIn: () => [],
-    textOf: (path) => textOf(toSystemPath(request.workspace, path)),
+    textOf: (path) => textOrEmpty(toSystemPath(request.workspace, path)),
     realPathOf: (text) => absPath(resolve(SANDBOX.workspace, request.workingDirectory, text)),
     packageOf: packageName,
     outputs: request.outputs,

@@ -12,13 +12,13 @@ import { installationOf } from '../../system/paths/installation.ts';
 import { type ScratchFolders, searchPathOf } from '../action/environment.ts';
 import { programPlaces } from '../action/program-folders.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
-import { listFolder } from '../files/list-folder.ts';
+import { folderEntries } from '../files/list-folder.ts';
 import { realPathOf } from '../files/real-path.ts';
 import { Coverage } from '../inputs/coverage.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
 import { Homes } from '../path-sets/homes.ts';
-import { type CommandEnd, endOf, type Launcher, onStop } from '../process/launch.ts';
+import { type CommandEnd, commandEndOf, type Launcher, onStop } from '../process/launch.ts';
 import type { Tool } from '../tools/tools.ts';
 
 export interface Watched {
@@ -57,7 +57,11 @@ export function tracedBy(
           startedAs: onStarted,
           signal: stop.signal,
         });
-        return { ...endOf(report.exit), ...survivorFault(report), watched: { report, folders, where } };
+        return {
+          ...commandEndOf(report.exit),
+          ...survivorFault(report),
+          watched: { report, folders, where },
+        };
       } finally {
         release();
       }
@@ -83,8 +87,8 @@ export function declarationOf(
     inputs: new Set(action.inputs.entries().map((entry) => entry.path)),
     covers: (candidate) => coverage.covers(candidate),
     growsIn: (folder) => coverage.growsIn(folder),
-    namesIn: (folder: RelPath) => listFolder(request.workspace, folder).map(({ name }) => name),
-    textOf: (path) => textOf(toSystemPath(request.workspace, path)),
+    namesIn: (folder: RelPath) => folderEntries(request.workspace, folder).map(({ name }) => name),
+    textOf: (path) => textOrEmpty(toSystemPath(request.workspace, path)),
     realPathOf: (text) => realPathFrom(resolve(request.workspace, request.workingDirectory), text),
     packageOf: packageName,
     outputs: request.outputs,
@@ -131,13 +135,13 @@ function withRealPath(folder: string): AbsPath[] {
 /** The name in the nearest package.json above a file. */
 export function packageName(file: AbsPath): string | undefined {
   for (const folder of foldersAbove(file)) {
-    const [, name] = /"name"\s*:\s*"([^"]*)"/.exec(textOf(`${folder}/package.json`)) ?? [];
+    const [, name] = /"name"\s*:\s*"([^"]*)"/.exec(textOrEmpty(`${folder}/package.json`)) ?? [];
     if (name !== undefined) return name;
   }
   return undefined;
 }
 
-export function textOf(file: Buffer | string): string {
+export function textOrEmpty(file: Buffer | string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {

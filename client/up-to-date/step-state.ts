@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Hash } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
 import { expandPatterns } from '../action/declared-variables.ts';
-import { looksSecret, type Variables } from '../action/environment.ts';
+import { looksSecretVariable, type Variables } from '../action/environment.ts';
 import { toolPathOf } from '../action/program-folders.ts';
 import { allSettled } from '../files/settled.ts';
 import { rowOf, type StatRow } from '../files/stat-table.ts';
@@ -63,7 +63,8 @@ export function stepStateOf(
 ): Omit<StepState, 'definition' | 'variables'> | undefined {
   const { request, inputs, key } = action;
   const names = expandPatterns(request.variables, caller).map(({ name }) => name);
-  if (inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecret)) return undefined;
+  if (inputs.strayLinks.length > 0 || names.includes('PATH') || names.some(looksSecretVariable))
+    return undefined;
   const found = cache.inPlace.of(action);
   if (!found) return undefined;
   const { outputs, address, result, hit, properties } = found;

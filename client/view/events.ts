@@ -3,18 +3,17 @@
 import type { Digest } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
 import type { Checked } from '../../core/metadata/receipt.ts';
-import type { MissCause, ReportedDifference, ReportedFinding } from '../../core/metadata/run-report.ts';
-import type { Outcome, SeenIn } from '../history/history.ts';
+import type {
+  MissCause,
+  ReportedDifference,
+  ReportedFinding,
+  StepOutcome,
+} from '../../core/metadata/run-report.ts';
+import type { SeenIn } from '../history/history.ts';
 import type { StreamName } from '../process/log.ts';
 import type { HitReceipt } from '../run/receipt.ts';
 
 export const EVENTS_VERSION = 1;
-
-/**
- * `failed`: the command ended with a code other than 0, or could not start. `interrupted`: the same after an
- * interrupt. `skipped`: the step did not start.
- */
-export type StepOutcome = Outcome | 'failed' | 'interrupted' | 'skipped';
 
 export interface StepEnd {
   readonly step: string;

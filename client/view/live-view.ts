@@ -2,18 +2,18 @@
 import { wrapLine } from '../../core/cli/layout.ts';
 import { GRAPH } from '../limits.ts';
 import { receiptText } from '../run/receipt.ts';
-import { duration, sampleText, sendingText } from '../run/reporter.ts';
+import { durationText, sampleText, sendingText } from '../run/reporter.ts';
 import type { Colour } from '../terminal/colour.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import { type LogMode, LogPrinter } from './log-printer.ts';
-import type { RunTotals } from './run-totals.ts';
+import type { RunCounter } from './run-totals.ts';
 import { bytesText, stepLine, summaryLines } from './words.ts';
 
 export interface LiveViewOptions {
   readonly screen: Writable;
   readonly logs: LogMode;
-  readonly totals: RunTotals;
+  readonly totals: RunCounter;
   readonly colour: Colour;
   /** Print the receipts of hits. */
   readonly verbose: boolean;
@@ -135,13 +135,13 @@ export class LiveView {
       `${this.#running.size} running`,
       `${bytesText(totals.bytesDown)} down`,
       `${bytesText(totals.bytesUp)} up`,
-      duration(at - this.#startedAt),
+      durationText(at - this.#startedAt),
     ];
     const running = [...this.#running].slice(0, MOST_RUNNING);
     const more = this.#running.size - running.length;
     return [
       counts.join('  '),
-      ...running.map(([step, since]) => `  ${step}  ${duration(at - since)}`),
+      ...running.map(([step, since]) => `  ${step}  ${durationText(at - since)}`),
       ...(more > 0 ? [`  … and ${more} more`] : []),
     ];
   }

@@ -1,9 +1,10 @@
 // The summary of a run as Markdown, for a CI job's summary page and for a comment on a pull request.
 // Guarantee: text of steps and commands is data. It makes no Markdown, HTML or mention of a person, and no other row.
+
+import type { StepOutcome } from '../../core/metadata/run-report.ts';
 import { visible } from '../../core/text/visible.ts';
-import { duration, savedText } from '../run/reporter.ts';
+import { durationText, savedText } from '../run/reporter.ts';
 import { plain } from '../terminal/colour.ts';
-import type { StepOutcome } from './events.ts';
 import { headline, type RunCounts } from './words.ts';
 
 /** A step as a summary shows it. */
@@ -76,7 +77,7 @@ function rowText({ step, outcome, commandMs, elapsedMs, why }: SummaryRow): stri
   const isHit = outcome === 'hit-local' || outcome === 'hit-remote';
   const saved = isHit ? savedText(commandMs - elapsedMs).replace(', ', '') : '';
   const shown = [saved, why].filter(Boolean).join(', ');
-  return `| ${code(step)} | ${MARKS[outcome]} | ${duration(isHit ? elapsedMs : commandMs)} | ${sentence(shown)} |`;
+  return `| ${code(step)} | ${MARKS[outcome]} | ${durationText(isHit ? elapsedMs : commandMs)} | ${sentence(shown)} |`;
 }
 
 /** GitHub and GitLab find mentions, and links to issues, everywhere but in code. */

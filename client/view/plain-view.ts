@@ -7,13 +7,13 @@ import { plain } from '../terminal/colour.ts';
 import type { CiSyntax } from './ci.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import { type LogMode, LogPrinter, type Streams } from './log-printer.ts';
-import type { RunTotals } from './run-totals.ts';
+import type { RunCounter } from './run-totals.ts';
 import { stepLine, summaryLines } from './words.ts';
 
 export interface PlainViewOptions {
   readonly streams: Streams;
   readonly logs: LogMode;
-  readonly totals: RunTotals;
+  readonly totals: RunCounter;
   readonly ci?: CiSyntax | undefined;
   /** Print the receipts of hits. */
   readonly verbose: boolean;

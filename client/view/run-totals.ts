@@ -31,7 +31,7 @@ export function countsOf(
   };
 }
 
-export class RunTotals {
+export class RunCounter {
   readonly ends: StepEnd[] = [];
   readonly #counts = new Map<StepEnd['outcome'], number>();
   readonly #warnings: string[] = [];

@@ -16,7 +16,7 @@ import { LiveView } from './live-view.ts';
 import { LOG_MODES, type LogMode, type Streams } from './log-printer.ts';
 import { markdownOf } from './markdown.ts';
 import { PlainView } from './plain-view.ts';
-import { RunTotals } from './run-totals.ts';
+import { RunCounter } from './run-totals.ts';
 import { prepareSummary, summaryPage, writeSummary } from './summary-file.ts';
 
 export interface View {
@@ -32,7 +32,7 @@ export interface View {
 export function openView(flags: ParsedFlags, variables: Variables): View {
   const stderr = new SyncStream(2);
   const streams = new BufferedStreams({ stdout: new SyncStream(1), stderr });
-  const totals = new RunTotals();
+  const totals = new RunCounter();
   const summaryFile = flags.text('summary');
   if (summaryFile !== undefined) prepareSummary(summaryFile);
   const shown = chooseView(flags, variables, streams, stderr.isTTY, totals);
@@ -65,7 +65,7 @@ function chooseView(
   variables: Variables,
   streams: Streams,
   isTerminal: boolean,
-  totals: RunTotals,
+  totals: RunCounter,
 ): Pick<View, 'handle'> {
   const now = Date.now;
   if (flags.given('json')) return new JsonView(streams.stdout);

@@ -1,6 +1,6 @@
 // The text of a graph run: one line for each step, and a summary. Terminal and log files get the same words.
 
-import { checkedText, duration, proofMark, sampleText, savedText, whyNotKept } from '../run/reporter.ts';
+import { checkedText, durationText, proofMark, sampleText, savedText, whyNotKept } from '../run/reporter.ts';
 import type { Colour } from '../terminal/colour.ts';
 import { inOneLine } from '../terminal/sync-stream.ts';
 import type { GraphSummary, StepEnd } from './events.ts';
@@ -44,11 +44,11 @@ function outcomeText(end: StepEnd, colour: Colour, key: string): string {
       return `${colour('green', `hit (${kind})`)}${key}${restored}${savedText(commandMs - elapsedMs)}`;
     }
     case 'miss':
-      return `${colour('yellow', 'ran')}${key} ${duration(commandMs)}: ${reason}${keptText(end)}`;
+      return `${colour('yellow', 'ran')}${key} ${durationText(commandMs)}: ${reason}${keptText(end)}`;
     case 'failed':
       return failureText(end, colour, key);
     case 'interrupted':
-      return `${colour('yellow', 'interrupted')}${key} after ${duration(commandMs)}`;
+      return `${colour('yellow', 'interrupted')}${key} after ${durationText(commandMs)}`;
     case 'skipped':
       return `${colour('dim', 'skipped')}: ${reason}`;
   }
@@ -57,7 +57,7 @@ function outcomeText(end: StepEnd, colour: Colour, key: string): string {
 function checkedHit(end: StepEnd, kind: string, colour: Colour, key: string): string {
   const { checked = 'same', commandMs } = end;
   const tone = checked === 'same' ? 'green' : 'red';
-  return `${colour(tone, `hit (${kind})${checkedText(checked)}`)}${key}, ran ${duration(commandMs)}`;
+  return `${colour(tone, `hit (${kind})${checkedText(checked)}`)}${key}, ran ${durationText(commandMs)}`;
 }
 
 function failureText({ key, commandMs, ...end }: StepEnd, colour: Colour, shownKey: string): string {
@@ -66,7 +66,7 @@ function failureText({ key, commandMs, ...end }: StepEnd, colour: Colour, shownK
   if (end.notHermetic) return `${colour('red', 'failed')}${shownKey}: ${NOT_HERMETIC_TEXT}`;
   if (end.checked === 'different')
     return `${colour('red', `failed with ${end.exitCode}`)}${shownKey}: ${STALE_TEXT}`;
-  const when = end.replayed ? ', as it did before (stored)' : ` after ${duration(commandMs)}`;
+  const when = end.replayed ? ', as it did before (stored)' : ` after ${durationText(commandMs)}`;
   return `${colour('red', `failed with ${end.exitCode}`)}${shownKey}${when}`;
 }
 
@@ -109,7 +109,7 @@ export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], co
   }
   if (misses.length > 1)
     lines.push(
-      `  slowest: ${slow.map(({ step, commandMs }) => `${step} ${duration(commandMs)}`).join(', ')}`,
+      `  slowest: ${slow.map(({ step, commandMs }) => `${step} ${durationText(commandMs)}`).join(', ')}`,
     );
   for (const warning of summary.warnings) lines.push(`  ${colour('yellow', '!')} ${warning}`);
   lines.push(...checkLines(summary, ends, colour));
@@ -160,7 +160,7 @@ export function headline(summary: RunCounts, colour: Colour): string {
     summary.bytesUp > 0 && `${bytesText(summary.bytesUp)} up`,
   ].filter((part) => part !== false);
   const traffic = moved.length > 0 ? `; ${moved.join(', ')}` : '';
-  return `${counted(steps, 'step')}: ${parts.join(', ') || 'nothing to do'}; ${duration(elapsedMs)}${saved}${traffic}`;
+  return `${counted(steps, 'step')}: ${parts.join(', ') || 'nothing to do'}; ${durationText(elapsedMs)}${saved}${traffic}`;
 }
 
 export function bytesText(bytes: number): string {

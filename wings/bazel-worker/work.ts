@@ -8,7 +8,7 @@ import { type DeclaredVariable, REQUEST_DEFAULTS, type RunRequest } from '../../
 import type { InputSource } from '../../client/inputs/inputs.ts';
 import type { Cache } from '../../client/run/caches.ts';
 import { execute } from '../../client/run/execute.ts';
-import { keyOf } from '../../client/run/key.ts';
+import { keyAction } from '../../client/run/key.ts';
 import { type RunSummary, run } from '../../client/run/run.ts';
 import type { Report } from '../../client/terminal/events.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
@@ -65,7 +65,7 @@ export async function work(
   }
   const nothing = bazelInputs(NO_INPUTS, worker.workspace, worker.cache.digests);
   const unwatched = { ...request, hermetic: 'off' } as const;
-  const action = keyOf(unwatched, { ...context, cache: { ...worker.cache, inputs: nothing } });
+  const action = keyAction(unwatched, { ...context, cache: { ...worker.cache, inputs: nothing } });
   const { exitCode } = await execute(action, context);
   return { exitCode, output: output.bytes(), uncached: source };
 }

@@ -1,6 +1,6 @@
 // `assay divergences`: keys with two results, who wrote them, and the first byte in which they differ.
 
-import { differenceText } from '../../client/check-hits/difference-text.ts';
+import { resultDifferenceText } from '../../client/check-hits/difference-text.ts';
 import { SyncStream } from '../../client/terminal/sync-stream.ts';
 import { counted } from '../../client/view/words.ts';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
@@ -50,7 +50,7 @@ function inWords({ divergences, more }: { divergences: readonly ListedDivergence
     `${key} ${namespace || '(the default namespace)'}`,
     `  first   ${writerText(first)}`,
     `  second  ${writerText(second)}`,
-    `  ${differenceText(difference, ['first', 'second'])}`,
+    `  ${resultDifferenceText(difference, ['first', 'second'])}`,
     ...(checked ? [`  ${CHECKED[checked]}`] : []),
     '',
   ]);

@@ -4,12 +4,12 @@
 import { lstatSync } from 'node:fs';
 import {
   actualEnvironment,
-  looksSecret,
+  looksSecretVariable,
   type ScratchFolders,
   type Variables,
 } from '../../client/action/environment.ts';
 import { programPlaces } from '../../client/action/program-folders.ts';
-import { listFolder } from '../../client/files/list-folder.ts';
+import { folderEntries } from '../../client/files/list-folder.ts';
 import type { KeyedAction } from '../../client/inputs/keyed-action.ts';
 import { neededFolders } from '../../client/trace/output-folders.ts';
 import { neverToolFolders, toolPaths } from '../../client/trace/trace.ts';
@@ -128,7 +128,7 @@ const USES: ReadonlySet<Access['kind']> = new Set([
 ]);
 
 function namesIn(workspace: AbsPath, folder: RelPath): string[] {
-  return isThere(workspace, folder) ? listFolder(workspace, folder).map(({ name }) => name) : [];
+  return isThere(workspace, folder) ? folderEntries(workspace, folder).map(({ name }) => name) : [];
 }
 
 function isThere(workspace: AbsPath, path: RelPath): boolean {
@@ -158,7 +158,7 @@ function undeclaredVariables(
   return Object.fromEntries(
     Object.entries(caller).flatMap(([name, value]) => {
       const foreign =
-        value !== undefined && !known.has(name) && !NOT_FOREIGN.test(name) && !looksSecret(name);
+        value !== undefined && !known.has(name) && !NOT_FOREIGN.test(name) && !looksSecretVariable(name);
       return foreign ? [[name, value]] : [];
     }),
   );

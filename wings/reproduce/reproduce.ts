@@ -7,7 +7,7 @@ import type { KeyedAction } from '../../client/inputs/keyed-action.ts';
 import { onSignal } from '../../client/process/launch.ts';
 import { withScratchFolders } from '../../client/process/scratch-folders.ts';
 import type { RunContext } from '../../client/run/context.ts';
-import { keyOf } from '../../client/run/key.ts';
+import { keyAction } from '../../client/run/key.ts';
 import type { TracedRun } from '../../client/run/step-hook.ts';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import type { Reproduction } from '../../hermeticity/reproduction.ts';
@@ -21,7 +21,7 @@ const OTHER_FIXED: Readonly<Record<string, string>> = { TZ: 'Asia/Kolkata', LC_A
 export async function reproduceRequest(request: RunRequest, context: RunContext): Promise<Reproduction> {
   const declared = new Set(request.variables.map(({ name }) => name));
   const fixed = Object.entries(OTHER_FIXED).filter(([name]) => !declared.has(name));
-  return reproduceAction(keyOf(request, context), context, { fixedVariables: Object.fromEntries(fixed) });
+  return reproduceAction(keyAction(request, context), context, { fixedVariables: Object.fromEntries(fixed) });
 }
 
 export interface Before {

@@ -25,7 +25,7 @@ export interface VerifyRequest {
   readonly openRemote?: (() => Promise<Remote>) | undefined;
 }
 
-export interface Verified extends ScrubProgress {
+export interface VerifiedStore extends ScrubProgress {
   /** When the resumed part was started. */
   readonly resumedAt?: number | undefined;
   /** Damaged blobs that the remote replaced. */
@@ -36,7 +36,7 @@ export interface Verified extends ScrubProgress {
 export async function verify(
   request: VerifyRequest,
   onProgress: (scrubbed: ScrubProgress) => void,
-): Promise<Verified> {
+): Promise<VerifiedStore> {
   refuseIfNoStore(request.storeFolder);
   const store = await openDiskStore({ directory: request.storeFolder });
   try {

@@ -5,10 +5,10 @@ import { GRPC_REMOTE } from '../../limits.ts';
 /** An upper bound for digest, size and framing per entry. */
 const ENTRY_BYTES = 128;
 
-export type Transfer = { readonly batch: readonly Digest[] } | { readonly single: Digest };
+export type BlobTransfer = { readonly batch: readonly Digest[] } | { readonly single: Digest };
 
 /** `maxBatchBytes`: the server's limit; 0 if it has none. */
-export function planTransfers(digests: readonly Digest[], maxBatchBytes: number): Transfer[] {
+export function planTransfers(digests: readonly Digest[], maxBatchBytes: number): BlobTransfer[] {
   const room = Math.min(maxBatchBytes || GRPC_REMOTE.batchBytes, GRPC_REMOTE.batchBytes);
   const fits = ({ size }: Digest) => size <= GRPC_REMOTE.batchedBlobBytes && size + ENTRY_BYTES <= room;
   const singles = digests.filter((digest) => !fits(digest)).map((single) => ({ single }));

@@ -29,7 +29,7 @@ import {
   WriteRefused,
 } from '../remote.ts';
 import { WaitBudget } from '../wait-budget.ts';
-import { planTransfers, slices, type Transfer } from './batches.ts';
+import { type BlobTransfer, planTransfers, slices } from './batches.ts';
 import { Channel, GrpcFault } from './channel.ts';
 import { type Capabilities, Services } from './services.ts';
 import { uploadBlob } from './upload.ts';
@@ -198,7 +198,7 @@ class GrpcRemote implements Remote {
     return missing;
   }
 
-  async #put(shipment: Transfer, read: ReadBlob, onPresent: OnBlobPresent): Promise<void> {
+  async #put(shipment: BlobTransfer, read: ReadBlob, onPresent: OnBlobPresent): Promise<void> {
     if ('single' in shipment) {
       const { single } = shipment;
       await this.#streaming(() => this.#write(single.size, () => uploadBlob(single, read, this.#services)));

@@ -32,7 +32,7 @@ import {
 import { decodeResult } from '../../../core/result.ts';
 import {
   decodeFound,
-  decodeList,
+  decodeReceivedList,
   encodeFind,
   type FoundAnswer,
   headersFor,
@@ -149,7 +149,7 @@ export class Services {
       const method = `${PATH_SETS_SERVICE}/List`;
       const bytes = await this.#channel.unary(method, message, note, headersFor(purpose));
       this.reportForm ||= reportForm(answered.get(RUNS_HEADER));
-      const list = decodeList(bytes);
+      const list = decodeReceivedList(bytes);
       if (list?.predicted) this.#noteNamespace(list.predicted.key, answered);
       if (list && list.earlier.length > 0) onEarlier?.(list.earlier);
       return list;

@@ -2,7 +2,11 @@
 import { realpathSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseVariable, whyNotAVariable } from '../../../client/action/declared-variables.ts';
-import { actualEnvironment, keyedEnvironment, looksSecret } from '../../../client/action/environment.ts';
+import {
+  actualEnvironment,
+  keyedEnvironment,
+  looksSecretVariable,
+} from '../../../client/action/environment.ts';
 import { Workshop } from '../../rig/assay.ts';
 import { changed } from '../run/misses.ts';
 
@@ -145,12 +149,12 @@ test('the temporary folders of a run are not in the key', () => {
 test.each(['NPM_TOKEN', 'token', 'DB_PASSWORD', 'AWS_SECRET_ACCESS_KEY', 'API_KEY', 'apikey'])(
   '%s looks like a secret',
   (name) => {
-    expect(looksSecret(name)).toBe(true);
+    expect(looksSecretVariable(name)).toBe(true);
   },
 );
 
 test.each(['NODE_ENV', 'TOKENIZER', 'KEYBOARD', 'PATH'])('%s does not look like a secret', (name) => {
-  expect(looksSecret(name)).toBe(false);
+  expect(looksSecretVariable(name)).toBe(false);
 });
 
 test('a declared secret causes a warning, and explain never prints its value', async () => {

@@ -1,6 +1,6 @@
 // The names of repositories and branches in reports.
 import { expect, test } from 'vitest';
-import { checkedOut, nameOf } from '../../../client/history/repository.ts';
+import { checkedOut, repositoryNameOf } from '../../../client/history/repository.ts';
 
 test.each([
   ['https://github.com/acme/app.git', 'github.com/acme/app'],
@@ -12,7 +12,7 @@ test.each([
   ['../app', undefined],
   ['', undefined],
 ])('%j is %j', (address, name) => {
-  expect(nameOf(address) || undefined).toBe(name);
+  expect(repositoryNameOf(address) || undefined).toBe(name);
 });
 
 test('a CI job names both', () => {

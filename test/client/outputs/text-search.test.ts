@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestFile } from '../../../client/files/file-digest.ts';
-import { type Needle, type Place, TextSearch } from '../../../client/outputs/text-search.ts';
+import { type Needle, type TextPlace, TextSearch } from '../../../client/outputs/text-search.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { noise, Random } from '../../rig/random.ts';
 
@@ -13,7 +13,7 @@ const always = () => true;
 function needle(
   text: string | Buffer,
   name = text.toString(),
-  fits: (at: Place) => boolean = always,
+  fits: (at: TextPlace) => boolean = always,
 ): Needle {
   return { name, bytes: Buffer.from(text), fits };
 }
@@ -96,7 +96,7 @@ test('agrees with a plain search on random texts (seed 273)', () => {
 
 test('an occurrence is judged with what stands before and after it, also across pieces', () => {
   const seen = new Set<string>();
-  const fits = ({ bytes, start, end }: Place) => {
+  const fits = ({ bytes, start, end }: TextPlace) => {
     seen.add(Buffer.from(bytes.subarray(Math.max(0, start - 4), end + 4)).toString());
     return false;
   };
@@ -107,7 +107,7 @@ test('an occurrence is judged with what stands before and after it, also across 
 });
 
 test('a text that does not fit at one place is found at the next', () => {
-  const fits = ({ bytes, end }: Place) => bytes[end] !== 0x32;
+  const fits = ({ bytes, end }: TextPlace) => bytes[end] !== 0x32;
   const file = Buffer.from('/work/app2 /work/app2 /work/app ');
   expect(search([needle('/work/app', 'workspace', fits)], file)).toEqual(['workspace']);
   expect(search([needle('/work/app', 'workspace', fits)], file.subarray(0, 22))).toEqual([]);

@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openUsableStore } from '../../../client/local-store/open.ts';
-import { matches, withPatterns } from '../../../client/path-sets/name-patterns.ts';
+import { matchesNamePattern, withPatterns } from '../../../client/path-sets/name-patterns.ts';
 import { setsIn } from '../../../client/path-sets/path-sets.ts';
 import { localPathSets } from '../../../client/path-sets/storage.ts';
 import { parseHash } from '../../../core/digest.ts';
@@ -76,10 +76,10 @@ describe('patterns', () => {
   });
 
   test('one or more characters match', () => {
-    expect(matches('tmp.1', 'tmp.*')).toBe(true);
-    expect(matches('tmp.', 'tmp.*')).toBe(false);
-    expect(matches('a.b', 'a.*b')).toBe(false);
-    expect(matches('a.xb', 'a.*b')).toBe(true);
+    expect(matchesNamePattern('tmp.1', 'tmp.*')).toBe(true);
+    expect(matchesNamePattern('tmp.', 'tmp.*')).toBe(false);
+    expect(matchesNamePattern('a.b', 'a.*b')).toBe(false);
+    expect(matchesNamePattern('a.xb', 'a.*b')).toBe(true);
   });
 });
 

@@ -8,7 +8,7 @@ import { slots } from '../../../client/path-sets/path-sets.ts';
 import { States } from '../../../client/path-sets/states.ts';
 import { localPathSets } from '../../../client/path-sets/storage.ts';
 import { openCache } from '../../../client/run/caches.ts';
-import { keyOf } from '../../../client/run/key.ts';
+import { keyAction } from '../../../client/run/key.ts';
 import { lookup } from '../../../client/run/lookup.ts';
 import { parseRelPath, ROOT } from '../../../core/path.ts';
 import type { ObservedPath } from '../../../core/path-set.ts';
@@ -74,7 +74,7 @@ class Asker {
   }
 
   async #with<T>(
-    work: (action: ReturnType<typeof keyOf>, context: Parameters<typeof lookup>[1]) => Promise<T>,
+    work: (action: ReturnType<typeof keyAction>, context: Parameters<typeof lookup>[1]) => Promise<T>,
   ): Promise<T> {
     const report = () => {};
     const nowhere = { write: () => {} };
@@ -83,7 +83,7 @@ class Asker {
     const caller = { PATH: `${join(MODULES, '.bin')}:${process.env.PATH}` };
     const context = { ...options, cache, caller, stdout: nowhere, stderr: nowhere };
     try {
-      return await work(keyOf(this.#request, context), context);
+      return await work(keyAction(this.#request, context), context);
     } finally {
       await cache.close();
     }

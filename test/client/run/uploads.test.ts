@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Outbox, type UnsharedResult } from '../../../client/local-store/outbox.ts';
 import { type Remote, RemoteFault } from '../../../client/remote/remote.ts';
-import { Uploads } from '../../../client/run/uploads.ts';
+import { ResultUploads } from '../../../client/run/uploads.ts';
 import type { RunEvent } from '../../../client/terminal/events.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
@@ -64,7 +64,7 @@ function remoteThat(puts: Remote['putResult']): Remote {
 
 function uploadsTo(remote: Remote) {
   const events: RunEvent[] = [];
-  const uploads = new Uploads({ outbox, store, remote, now: Date.now });
+  const uploads = new ResultUploads({ outbox, store, remote, now: Date.now });
   const add = (unshared: UnsharedResult) =>
     uploads.add(
       unshared,

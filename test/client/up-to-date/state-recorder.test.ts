@@ -7,7 +7,7 @@ import { openWorkspace } from '../../../client/graph/opened-workspace.ts';
 import { SystemFileMemo } from '../../../client/path-sets/system-file-memo.ts';
 import { openCache } from '../../../client/run/caches.ts';
 import type { Hit } from '../../../client/run/hit.ts';
-import { keyOf } from '../../../client/run/key.ts';
+import { keyAction } from '../../../client/run/key.ts';
 import { StateRecorder } from '../../../client/up-to-date/state-recorder.ts';
 import { parseHash } from '../../../core/digest.ts';
 import { absPath } from '../../../system/paths/absolute-path.ts';
@@ -49,12 +49,12 @@ async function isRecorded(meanwhile: () => void): Promise<boolean> {
   const context = { cache, caller, stdout: silent, stderr: silent, report() {}, now };
   const observed = absPath(outside);
   systemFiles.state(observed, () => 'file of the earlier content');
-  keyOf(request, context);
+  keyAction(request, context);
   meanwhile();
   // The step itself is looked at a minute later.
   skewMs = 60_000;
   const beganAt = now();
-  const action = keyOf(request, context);
+  const action = keyAction(request, context);
   const hit: Hit = {
     outcome: 'hit-local',
     reason: '',

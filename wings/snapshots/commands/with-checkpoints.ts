@@ -5,7 +5,7 @@ import { storeFolder } from '../../../client/local-store/store-folder.ts';
 import { remoteToken } from '../../../client/remote/token.ts';
 import { parseRemoteUrl } from '../../../client/remote/url.ts';
 import { openCache } from '../../../client/run/caches.ts';
-import { duration, Reporter } from '../../../client/run/reporter.ts';
+import { durationText, Reporter } from '../../../client/run/reporter.ts';
 import { SyncStream } from '../../../client/terminal/sync-stream.ts';
 import { type ParsedFlags, parseNumber, usage } from '../../../core/cli/command.ts';
 import { type Hash, isHash } from '../../../core/digest.ts';
@@ -114,7 +114,7 @@ export function checkpointLine(one: StoredCheckpoint): string {
     from,
     ...(takenAt === undefined ? [] : [new Date(takenAt).toISOString()]),
     `${counted(files.length, 'file')}, ${bytes(size)}`,
-    ...(madeInMs > 0 ? [`after ${duration(madeInMs)}`] : []),
+    ...(madeInMs > 0 ? [`after ${durationText(madeInMs)}`] : []),
     ...(owner === undefined ? [] : [`by ${owner}`]),
     ...(fence ? [`fence ${fence.epoch}.${fence.number}`] : []),
     fault === undefined ? 'valid' : `NOT VALID: ${fault}`,

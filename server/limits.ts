@@ -195,7 +195,7 @@ export const ZSTD = {
 } as const;
 
 /** What the answer to a miss says about the earlier action of its step (server/protocols/path-sets/earlier.ts). */
-export const EARLIER = {
+export const EARLIER_ACTION = {
   /** Of the whole message. */
   maxBytes: 96 * KIB,
   /** An Action and a Command that are read for it. */
@@ -224,7 +224,7 @@ export const ACCOUNTING = {
 } as const;
 
 /** How long the store's history keeps documents. */
-export const HISTORY = {
+export const HISTORY_DOCUMENTS = {
   keptMs: 90 * 24 * 60 * MINUTE,
   /** Figures by the minute: a day, and the hour in which it began. */
   minutesKeptMs: 25 * 60 * MINUTE,
@@ -245,7 +245,7 @@ export const HISTORY = {
 
 /** What the history may take of a store that has this limit. */
 export function historyShare(limit: number): number {
-  return Math.min(HISTORY.bytes, limit * HISTORY.share);
+  return Math.min(HISTORY_DOCUMENTS.bytes, limit * HISTORY_DOCUMENTS.share);
 }
 
 /** What a message of a protocol may contain. */

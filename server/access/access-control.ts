@@ -3,7 +3,7 @@
 // if it was used a moment before (credential-memo.ts).
 import { hash, timingSafeEqual } from 'node:crypto';
 import { CredentialMemo } from './credential-memo.ts';
-import { type Identity, type IdentitySource, ROOT } from './identity.ts';
+import { type Identity, type IdentitySource, ROOT_IDENTITY } from './identity.ts';
 
 export interface AccessOptions {
   /** The server's own token, which has all rights. */
@@ -29,7 +29,7 @@ export function accessControl({ token, identities, now = Date.now }: AccessOptio
   const current = (identity: Identity | undefined) =>
     identity && (identity.expiresAt === undefined || now() < identity.expiresAt) ? identity : undefined;
   const findToken = (presented: string) => {
-    if (expected && timingSafeEqual(fingerprint(presented), expected)) return ROOT;
+    if (expected && timingSafeEqual(fingerprint(presented), expected)) return ROOT_IDENTITY;
     return current(identities?.identify(presented));
   };
   const findHeader = (authorization: string) => {
@@ -63,8 +63,8 @@ export function accessControl({ token, identities, now = Date.now }: AccessOptio
 
 const OPEN: AccessControl = {
   isOpen: true,
-  ofHeader: () => ROOT,
-  ofToken: () => ROOT,
+  ofHeader: () => ROOT_IDENTITY,
+  ofToken: () => ROOT_IDENTITY,
   ofAccessKey: () => undefined,
   listed: () => [],
 };

@@ -5,7 +5,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { SERVER } from '../limits.ts';
 import type { AccessControl } from './access-control.ts';
-import { type Identity, ROOT } from './identity.ts';
+import { type Identity, ROOT_IDENTITY } from './identity.ts';
 
 export interface S3Keys {
   readonly accessKey: string;
@@ -29,7 +29,7 @@ export function signatureCheck(
 ): SignatureCheck {
   const find = (accessKey: string) =>
     accessKey === keys?.accessKey
-      ? { identity: ROOT, secretKey: keys.secretKey }
+      ? { identity: ROOT_IDENTITY, secretKey: keys.secretKey }
       : access.ofAccessKey(accessKey);
   return {
     isRequired: keys !== undefined,

@@ -44,7 +44,7 @@ export function nextVersion(): number {
 }
 
 /** Of the server's single token, and of every request to a server without tokens. */
-export const ROOT: Identity = {
+export const ROOT_IDENTITY: Identity = {
   name: 'root',
   rights: ALL_RIGHTS,
   namespace: DEFAULT_NAMESPACE,

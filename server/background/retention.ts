@@ -3,28 +3,28 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { History } from '../../store/history.ts';
 import { STORE } from '../../store/limits.ts';
-import { HISTORY, historyShare } from '../limits.ts';
+import { HISTORY_DOCUMENTS, historyShare } from '../limits.ts';
 
 /** How long each kind is kept. */
 export const KEPT_MS: Readonly<Record<string, number>> = {
-  run: HISTORY.keptMs,
-  'run-details': HISTORY.keptMs,
-  'run-lookups': HISTORY.keptMs,
-  'miss-day': HISTORY.keptMs,
-  survey: HISTORY.keptMs,
-  'step-week': HISTORY.keptMs,
-  'step-times': HISTORY.keptMs,
-  flaky: HISTORY.keptMs,
-  step: HISTORY.keptMs,
-  'step-unkept': HISTORY.keptMs,
-  denied: HISTORY.keptMs,
-  hour: HISTORY.keptMs,
-  minute: HISTORY.minutesKeptMs,
-  'ten-minutes': HISTORY.minutesKeptMs,
-  node: HISTORY.minutesKeptMs,
+  run: HISTORY_DOCUMENTS.keptMs,
+  'run-details': HISTORY_DOCUMENTS.keptMs,
+  'run-lookups': HISTORY_DOCUMENTS.keptMs,
+  'miss-day': HISTORY_DOCUMENTS.keptMs,
+  survey: HISTORY_DOCUMENTS.keptMs,
+  'step-week': HISTORY_DOCUMENTS.keptMs,
+  'step-times': HISTORY_DOCUMENTS.keptMs,
+  flaky: HISTORY_DOCUMENTS.keptMs,
+  step: HISTORY_DOCUMENTS.keptMs,
+  'step-unkept': HISTORY_DOCUMENTS.keptMs,
+  denied: HISTORY_DOCUMENTS.keptMs,
+  hour: HISTORY_DOCUMENTS.keptMs,
+  minute: HISTORY_DOCUMENTS.minutesKeptMs,
+  'ten-minutes': HISTORY_DOCUMENTS.minutesKeptMs,
+  node: HISTORY_DOCUMENTS.minutesKeptMs,
   /** Its time is the end of the token, or of the session. */
-  'used-token': HISTORY.usedTokensMs,
-  'ended-session': HISTORY.usedTokensMs,
+  'used-token': HISTORY_DOCUMENTS.usedTokensMs,
+  'ended-session': HISTORY_DOCUMENTS.usedTokensMs,
 };
 
 /** The largest first: what a full history loses. */
@@ -41,7 +41,7 @@ const SHORTENED = [
 ];
 const HOUR = 60 * 60 * 1000;
 const DAY = 24 * HOUR;
-const KEPT_DAYS = HISTORY.keptMs / DAY;
+const KEPT_DAYS = HISTORY_DOCUMENTS.keptMs / DAY;
 /** How old a document may be in a full history: less and less. */
 const AGES = [
   ...Array.from({ length: KEPT_DAYS - 1 }, (_, at) => (KEPT_DAYS - 1 - at) * DAY),
@@ -63,7 +63,7 @@ export async function keepRetention(retention: Retention, log: Logger, signal: A
     } catch (error) {
       log.error({ err: error }, 'could not remove old documents of the history');
     }
-    await pause(HISTORY.retentionMs, undefined, { signal }).catch(() => {});
+    await pause(HISTORY_DOCUMENTS.retentionMs, undefined, { signal }).catch(() => {});
   }
 }
 

@@ -8,7 +8,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Metrics } from '../request/metrics.ts';
 import type { EnginePort, OpenedStore } from './engine-port.ts';
 
-export async function openStore(
+export async function openServerStore(
   settings: Settings,
   onEvent: OnStoreEvent,
   metrics: Metrics,

@@ -14,7 +14,7 @@ import { keepRetention } from '../background/retention.ts';
 import { keepScrubbing } from '../background/scrub.ts';
 import { keepSweeping } from '../background/sweep.ts';
 import { countExternalMemoryWithHeap } from '../capacity/v8-heap.ts';
-import { Access, hasIdentities } from '../config/access.ts';
+import { AccessSources, hasIdentities } from '../config/access.ts';
 import { SERVE_FLAGS } from '../config/flags.ts';
 import type { ConfigurableIssuers, IssuersPort } from '../config/issuers-port.ts';
 import { reloader } from '../config/reload.ts';
@@ -28,7 +28,7 @@ import { Metrics } from '../request/metrics.ts';
 import type { ServerPort } from '../server-port.ts';
 import { becomeNode } from './become-node.ts';
 import type { EnginePort, OpenedStore } from './engine-port.ts';
-import { openStore } from './open-store.ts';
+import { openServerStore } from './open-store.ts';
 import { firstStopSignal } from './signals.ts';
 
 type Wings = () => Promise<readonly Partial<EnginePort & IssuersPort & ServerPort>[]>;
@@ -91,7 +91,7 @@ export const serveCommand = (wings: Wings): CommandModule => ({
     // Not at the first use: an upgrade of the package removes its files while the server runs.
     nodeCrypto();
     const parts = await Promise.all((await wings()).flatMap(({ server }) => server?.() ?? []));
-    const opened = await openStore(settings, reportStoreEvents(log, metrics), metrics, wings);
+    const opened = await openServerStore(settings, reportStoreEvents(log, metrics), metrics, wings);
     const { store, disk, folder } = opened;
     const writeLog = folder === undefined ? undefined : startWriteLog(folder, log);
     const stopBackground = new AbortController();
@@ -101,7 +101,7 @@ export const serveCommand = (wings: Wings): CommandModule => ({
       metrics.watchAccounts(opened.accounts);
       issuers?.keepUsedTokens(store.history, settings.readOnly);
       const access = hasIdentities(settings)
-        ? new Access(settings, authKey(settings, opened), log, issuers)
+        ? new AccessSources(settings, authKey(settings, opened), log, issuers)
         : undefined;
       const { maxBlobBytes } = settings;
       const server = await startServer({

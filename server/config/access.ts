@@ -19,7 +19,7 @@ interface Current {
   readonly tokens: TokenSource | undefined;
 }
 
-export class Access implements IdentitySource, TokenExchange {
+export class AccessSources implements IdentitySource, TokenExchange {
   readonly #log: Logger;
   readonly #shortTokens: ShortTokens;
   readonly #issuers: ConfigurableIssuers | undefined;

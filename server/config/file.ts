@@ -20,14 +20,14 @@ import type { ServeFlag } from './flags.ts';
 import { type GivenSettings, RANGES } from './given.ts';
 import type { ConfigurableIssuers, TrustedIssuers } from './issuers-port.ts';
 
-export interface ConfigFile {
+export interface ServerConfigFile {
   readonly given: GivenSettings;
   /** Where the file has the setting of a flag. */
   readonly places: ReadonlyMap<ServeFlag, ConfigValue>;
 }
 
 /** Throws ASSAY_SERVER_CONFIG, or ASSAY_NOT_IN_BUILD if there are issuers that nobody reads. */
-export function readConfigFile(file: string, issuers?: ConfigurableIssuers): ConfigFile {
+export function readServerConfigFile(file: string, issuers?: ConfigurableIssuers): ServerConfigFile {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -37,7 +37,7 @@ export function readConfigFile(file: string, issuers?: ConfigurableIssuers): Con
   return parseConfig(file, text, issuers);
 }
 
-export function parseConfig(file: string, text: string, issuers?: ConfigurableIssuers): ConfigFile {
+export function parseConfig(file: string, text: string, issuers?: ConfigurableIssuers): ServerConfigFile {
   const root = parseDocument({ file, text, code: 'ASSAY_SERVER_CONFIG' });
   return new Reader(dirname(file), issuers).read(root);
 }
@@ -56,7 +56,7 @@ class Reader {
     this.#issuerReader = issuers;
   }
 
-  read(root: ConfigValue): ConfigFile {
+  read(root: ConfigValue): ServerConfigFile {
     const problems = this.#problems;
     const fields = root.fields(SERVER_FIELDS, problems);
     const listen = this.#fieldsOf(fields.listen, LISTEN_FIELDS);

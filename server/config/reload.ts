@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { throwUnlessRegular } from '../../system/files/regular-file.ts';
-import { type Access, hasIdentities } from './access.ts';
+import { type AccessSources, hasIdentities } from './access.ts';
 import { PULL_REQUESTS_ACCOUNT } from './accounts.ts';
 import type { Settings } from './settings.ts';
 
@@ -13,7 +13,7 @@ export interface Reload {
   readonly configFile: string | undefined;
   /** Reads them again. */
   readonly read: () => Settings;
-  readonly access: Access | undefined;
+  readonly access: AccessSources | undefined;
   readonly log: Logger;
 }
 

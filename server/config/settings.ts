@@ -13,7 +13,7 @@ import type { TlsFiles } from '../connection/tls.ts';
 import { SERVER } from '../limits.ts';
 import type { LogLevel } from '../log.ts';
 import { accountsOf } from './accounts.ts';
-import { type ConfigFile, readConfigFile } from './file.ts';
+import { readServerConfigFile, type ServerConfigFile } from './file.ts';
 import type { ServeFlag } from './flags.ts';
 import { type GivenSettings, readFlags } from './given.ts';
 import type { ConfigurableIssuers, TrustedIssuers } from './issuers-port.ts';
@@ -50,7 +50,7 @@ export interface FleetSettings {
   readonly maxIndexBytes: number;
 }
 
-const NO_FILE: ConfigFile = { given: {}, places: new Map() };
+const NO_FILE: ServerConfigFile = { given: {}, places: new Map() };
 
 /**
  * Throws ASSAY_USAGE or ASSAY_SERVER_CONFIG. Each call reads the file again. `issuers` reads the field of that name, if
@@ -64,7 +64,7 @@ export function readSettings(
   if (flags.positionals.length > 0)
     throw usage(`serve takes no argument ${JSON.stringify(flags.positionals[0])}`);
   const configFile = flags.text('config');
-  const file = configFile === undefined ? NO_FILE : readConfigFile(configFile, issuers);
+  const file = configFile === undefined ? NO_FILE : readServerConfigFile(configFile, issuers);
   refuseTwice(file, flags, env);
   const asked = readFlags(flags);
   const written = file.given;
@@ -104,7 +104,7 @@ const VARIABLES: Partial<Record<ServeFlag, string>> = {
   tokens: 'ASSAY_TOKENS',
 };
 
-function refuseTwice({ places }: ConfigFile, flags: ParsedFlags, env: NodeJS.ProcessEnv): void {
+function refuseTwice({ places }: ServerConfigFile, flags: ParsedFlags, env: NodeJS.ProcessEnv): void {
   const problems = new Problems();
   for (const [flag, place] of places) {
     const variable = VARIABLES[flag];

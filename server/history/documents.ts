@@ -6,7 +6,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Namespace } from '../../core/namespace.ts';
 import type { History, HistoryDocument, HistoryQuery } from '../../store/history.ts';
 import { STORE } from '../../store/limits.ts';
-import { HISTORY } from '../limits.ts';
+import { HISTORY_DOCUMENTS } from '../limits.ts';
 
 const OPEN_BRACE = 0x7b;
 
@@ -19,7 +19,7 @@ export interface DocumentName {
 
 export function documentOf(name: DocumentName, value: object): HistoryDocument {
   const json = Buffer.from(JSON.stringify(value));
-  return { ...name, bytes: json.length < HISTORY.compressedFrom ? json : zstdCompressSync(json) };
+  return { ...name, bytes: json.length < HISTORY_DOCUMENTS.compressedFrom ? json : zstdCompressSync(json) };
 }
 
 /** Undefined if it is not JSON that this server wrote. */
@@ -28,7 +28,7 @@ export function contentOf<T extends object>({ bytes }: HistoryDocument): T | und
     const json =
       bytes[0] === OPEN_BRACE
         ? bytes
-        : zstdDecompressSync(bytes, { maxOutputLength: HISTORY.maxDocumentBytes });
+        : zstdDecompressSync(bytes, { maxOutputLength: HISTORY_DOCUMENTS.maxDocumentBytes });
     return JSON.parse(json.toString());
   } catch {
     return undefined;

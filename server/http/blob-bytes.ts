@@ -2,7 +2,7 @@
 import type { Blob } from '../../store/store.ts';
 import { truncatedBlob } from './send-blob.ts';
 
-export async function bytesOf(blob: Blob): Promise<Buffer> {
+export async function wholeBlob(blob: Blob): Promise<Buffer> {
   if (blob.bytes) return blob.bytes;
   const whole = Buffer.allocUnsafe(blob.size);
   let filled = 0;

@@ -22,7 +22,7 @@ export const PROTOCOLS = [
 
 export type Protocol = (typeof PROTOCOLS)[number];
 
-export interface Address {
+export interface ServerAddress {
   /** Host and port, as the request named them. */
   readonly host: string;
   readonly isTls: boolean;
@@ -30,7 +30,7 @@ export interface Address {
   readonly needsToken: boolean;
 }
 
-export interface Tool {
+export interface KnownTool {
   readonly name: string;
   /** The names that it gives itself, in RequestMetadata or as its User-Agent. */
   readonly sends?: readonly string[];
@@ -48,14 +48,14 @@ export interface Tool {
     /** Where the snippet goes, after "Write this". */
     readonly where: string;
     /** TEAM stands for a namespace, TOKEN for a token. */
-    snippet(address: Address): string;
+    snippet(address: ServerAddress): string;
   };
 }
 
 const IN_SHELL = 'in the shell or in the variables of the CI job';
 
 /** Lines with TOKEN are left out where none is needed. */
-function lines(...all: readonly string[]): (address: Address) => string {
+function lines(...all: readonly string[]): (address: ServerAddress) => string {
   return ({ host, isTls, needsToken }) =>
     all
       .filter((line) => needsToken || !line.includes('TOKEN'))
@@ -73,7 +73,7 @@ const ANY_JWT = asJwt('bm9uZQ', {
   expiresAt: undefined,
 });
 
-export const TOOLS: readonly Tool[] = [
+export const TOOLS: readonly KnownTool[] = [
   {
     name: 'assay run',
     sends: ['assay'],

@@ -10,9 +10,9 @@ import {
   GetCacheEntryDownloadURLResponse,
 } from '../../../core/proto/generated/actions_cache.ts';
 import { fieldOf } from '../../http/json.ts';
-import type { Call } from './twirp.ts';
+import type { TwirpCall } from './twirp.ts';
 
-export const CREATE: Call<CreateCacheEntryRequest, CreateCacheEntryResponse> = {
+export const CREATE: TwirpCall<CreateCacheEntryRequest, CreateCacheEntryResponse> = {
   request: CreateCacheEntryRequest,
   response: CreateCacheEntryResponse,
   readJson: (json) => ({ key: textIn(json, 'key'), version: textIn(json, 'version') }),
@@ -21,7 +21,7 @@ export const CREATE: Call<CreateCacheEntryRequest, CreateCacheEntryResponse> = {
     ok ? { ok, signed_upload_url: signedUploadUrl } : { ok, message },
 };
 
-export const FINALIZE: Call<FinalizeCacheEntryUploadRequest, FinalizeCacheEntryUploadResponse> = {
+export const FINALIZE: TwirpCall<FinalizeCacheEntryUploadRequest, FinalizeCacheEntryUploadResponse> = {
   request: FinalizeCacheEntryUploadRequest,
   response: FinalizeCacheEntryUploadResponse,
   readJson: (json) => ({
@@ -32,7 +32,7 @@ export const FINALIZE: Call<FinalizeCacheEntryUploadRequest, FinalizeCacheEntryU
   writeJson: ({ ok, entryId, message }) => (ok ? { ok, entry_id: String(entryId) } : { ok, message }),
 };
 
-export const GET_URL: Call<GetCacheEntryDownloadURLRequest, GetCacheEntryDownloadURLResponse> = {
+export const GET_URL: TwirpCall<GetCacheEntryDownloadURLRequest, GetCacheEntryDownloadURLResponse> = {
   request: GetCacheEntryDownloadURLRequest,
   response: GetCacheEntryDownloadURLResponse,
   readJson: (json) => ({

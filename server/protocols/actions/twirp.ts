@@ -6,7 +6,7 @@ import type { Exchange } from '../../http/exchange.ts';
 import { answerJson, receiveJson } from '../../http/json.ts';
 import { receiveWhole } from '../../http/upload.ts';
 
-export interface Call<Request, Response> {
+export interface TwirpCall<Request, Response> {
   readonly request: { decode(bytes: Uint8Array): Request };
   readonly response: { encode(message: Response): { finish(): Uint8Array } };
   readJson(json: unknown): Request;
@@ -15,7 +15,7 @@ export interface Call<Request, Response> {
 
 export async function answerCall<Request, Response>(
   exchange: Exchange,
-  call: Call<Request, Response>,
+  call: TwirpCall<Request, Response>,
   perform: (request: Request) => Promise<Response>,
 ): Promise<void> {
   if (isProtobuf(exchange)) {
@@ -26,7 +26,7 @@ export async function answerCall<Request, Response>(
   }
 }
 
-async function receiveMessage<T>(exchange: Exchange, type: Call<T, never>['request']): Promise<T> {
+async function receiveMessage<T>(exchange: Exchange, type: TwirpCall<T, never>['request']): Promise<T> {
   const bytes = await receiveWhole(exchange, exchange.server.limits.maxMessageBytes);
   return decodeStrict(type, {}, bytes, 'the body is not the message of this call', 'ASSAY_BAD_MESSAGE');
 }

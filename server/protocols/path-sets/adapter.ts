@@ -24,8 +24,8 @@ import { receiveWhole } from '../../http/upload.ts';
 import { type Adapter, methodNotAllowed, type RequestTarget } from '../shared/adapter.ts';
 import { announcement } from './announcement.ts';
 import { stepIn } from './earlier.ts';
-import { addPathSet, findResult, GET_SETS, type ListName, listPathSets, PUT_SET } from './lists.ts';
-import { PUBLISH, publish } from './publication.ts';
+import { addToList, findResult, GET_SETS, type ListName, listPathSets, PUT_SET } from './lists.ts';
+import { PUBLISH, publishPathSet } from './publication.ts';
 
 const PROTOBUF = ['content-type', 'application/x-protobuf', 'cache-control', 'no-cache'];
 
@@ -54,7 +54,7 @@ export const pathSets: Adapter = {
       }
       case 'PUT':
         if (isPublication(query)) return answerPublication(exchange, name, query);
-        await addPathSet(exchange, name, parseHash(query.get('set') ?? ''));
+        await addToList(exchange, name, parseHash(query.get('set') ?? ''));
         return exchange.answerStored([]);
       default:
         throw methodNotAllowed(exchange);
@@ -81,7 +81,7 @@ async function answerPublication(exchange: Exchange, name: ListName, query: URLS
     asRival: rival !== null,
   };
   const body = await receiveWhole(exchange, exchange.server.limits.maxBatchBytes);
-  return exchange.answer(200, PROTOBUF, await publish(exchange, name, publication, body));
+  return exchange.answer(200, PROTOBUF, await publishPathSet(exchange, name, publication, body));
 }
 
 function parseName({ path }: RequestTarget): ListName {

@@ -17,7 +17,7 @@ import {
 import type { BlobReader } from '../../../store/store.ts';
 import type { RequestContext } from '../../context.ts';
 import { type EarlierAction, earlierOfStep } from '../../history/step-documents.ts';
-import { EARLIER } from '../../limits.ts';
+import { EARLIER_ACTION } from '../../limits.ts';
 import type { ListName } from './lists.ts';
 
 const NOTHING = Buffer.alloc(0);
@@ -43,7 +43,7 @@ export function stepIn(text: string | Uint8Array | null): StepId | undefined {
 
 /** The first whose action is stored. Without one, the answer says that the step ran. */
 async function otherAction(actions: readonly EarlierAction[], blobs: BlobReader): Promise<Earlier> {
-  for (const action of actions.slice(0, EARLIER.triedActions)) {
+  for (const action of actions.slice(0, EARLIER_ACTION.triedActions)) {
     const outline = await outlineOf(action.key, blobs);
     if (outline) return { outcome: 'other', ...ranAs(action), outline };
   }
@@ -71,7 +71,7 @@ function smallOnly(blobs: BlobReader): BlobReader {
   return {
     async get(hash) {
       const blob = await blobs.get(hash);
-      return blob && blob.size <= EARLIER.maxActionBytes ? blob : undefined;
+      return blob && blob.size <= EARLIER_ACTION.maxActionBytes ? blob : undefined;
     },
   };
 }
@@ -80,9 +80,9 @@ function smallOnly(blobs: BlobReader): BlobReader {
 async function upperDirectories(root: string, blobs: BlobReader): Promise<Uint8Array[]> {
   const found: Uint8Array[] = [];
   const queue = [root];
-  let bytesLeft: number = EARLIER.directoryBytes;
+  let bytesLeft: number = EARLIER_ACTION.directoryBytes;
   for (const hash of queue) {
-    if (found.length === EARLIER.directories || !isHash(hash)) break;
+    if (found.length === EARLIER_ACTION.directories || !isHash(hash)) break;
     const blob = await blobs.get(hash);
     if (!blob?.bytes || blob.size > bytesLeft) break;
     bytesLeft -= blob.size;
@@ -96,7 +96,7 @@ async function upperDirectories(root: string, blobs: BlobReader): Promise<Uint8A
 /** An action with very many names counts as one that is no longer stored. */
 function bounded(earlier: Earlier): Buffer {
   const whole = encodeEarlier(earlier);
-  if (whole.length <= EARLIER.maxBytes || earlier.outcome !== 'other') return whole;
+  if (whole.length <= EARLIER_ACTION.maxBytes || earlier.outcome !== 'other') return whole;
   const { outline: _, ...ran } = earlier;
   return encodeEarlier(ran);
 }

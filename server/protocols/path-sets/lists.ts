@@ -26,7 +26,7 @@ import {
 import type { Blobs } from '../../../store/store.ts';
 import { all } from '../../access/rights.ts';
 import type { RequestContext } from '../../context.ts';
-import { bytesOf } from '../../http/blob-bytes.ts';
+import { wholeBlob } from '../../http/blob-bytes.ts';
 import { selectBlobs } from '../shared/inlined-blobs.ts';
 import { earlierAction, stepIn } from './earlier.ts';
 import { decodeList, encodeList, type ListEntry, listAddress, withFirst } from './list-record.ts';
@@ -136,7 +136,7 @@ function withoutRepeats(entries: readonly ListEntry[]): ListEntry[] {
 async function readIfWhole(hash: Hash, blobs: Blobs): Promise<Buffer | undefined> {
   try {
     const blob = await blobs.get(hash);
-    return blob && (await bytesOf(blob));
+    return blob && (await wholeBlob(blob));
   } catch (error) {
     if (error instanceof AssayError && error.code === 'ASSAY_BLOB_CORRUPT') return undefined;
     throw error;
@@ -144,7 +144,7 @@ async function readIfWhole(hash: Hash, blobs: Blobs): Promise<Buffer | undefined
 }
 
 /** The set is stored as a blob already. It becomes the first of the list. */
-export async function addPathSet(
+export async function addToList(
   { store, server: { lifecycle } }: RequestContext,
   { namespace, key }: ListName,
   set: Hash,
@@ -153,7 +153,7 @@ export async function addPathSet(
   if (!blob) throw new AssayError('ASSAY_RESULT_INCOMPLETE', `missing: the path set ${set}`);
   if (blob.size > PATH_SETS.maxSetBytes)
     throw new AssayError('ASSAY_TOO_LARGE', `the limit for a path set is ${PATH_SETS.maxSetBytes} bytes`);
-  const paths = decodePathSet(await bytesOf(blob));
+  const paths = decodePathSet(await wholeBlob(blob));
   const { hash: result } = resultKey(key, paths, ({ state }) => state);
   const entry = { id: pathSetId(paths), set: { hash: set, size: blob.size }, result };
   const address = listAddress(namespace, key);

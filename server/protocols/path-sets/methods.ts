@@ -13,7 +13,7 @@ import { type Methods, service, singleRequest } from '../../grpc/method.ts';
 import { announcement } from './announcement.ts';
 import { stepIn } from './earlier.ts';
 import {
-  addPathSet,
+  addToList,
   findResult,
   GET_SETS,
   type ListName,
@@ -33,7 +33,7 @@ const find = singleRequest(FindResultRequest, FIND_RESULT, async (request, call)
 });
 
 const add = singleRequest(AddPathSetRequest, FLAT, async (request, call) => {
-  await addPathSet(call, nameOf(request), parseHash(request.set));
+  await addToList(call, nameOf(request), parseHash(request.set));
   call.answer(NOTHING);
 });
 

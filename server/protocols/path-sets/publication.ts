@@ -11,7 +11,7 @@ import { PUBLISH_MARK } from '../../../core/path-set.ts';
 import { PublishResponse } from '../../../core/proto/generated/assay.ts';
 import { all } from '../../access/rights.ts';
 import type { RequestContext } from '../../context.ts';
-import { addPathSet, hasPathSets, type ListName } from './lists.ts';
+import { addToList, hasPathSets, type ListName } from './lists.ts';
 
 export const PUBLISH = all('blobs:write', 'results:write');
 
@@ -27,7 +27,7 @@ interface Publication {
 }
 
 /** An encoded PublishResponse. */
-export async function publish(
+export async function publishPathSet(
   request: RequestContext,
   name: ListName,
   { result: key, set, isFirst, asRival }: Publication,
@@ -42,7 +42,7 @@ export async function publish(
     await putAll(request, blobs);
     return store.results.put({ namespace: name.namespace, key }, result, { asRival });
   });
-  if (set) await addPathSet(request, name, set);
+  if (set) await addToList(request, name, set);
   return encode(outcome);
 }
 

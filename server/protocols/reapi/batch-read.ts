@@ -11,7 +11,7 @@ import {
 import { ABOUT_MANY_DIGESTS } from '../../../core/proto/request-shapes.ts';
 import type { RequestContext } from '../../context.ts';
 import { singleRequest } from '../../grpc/method.ts';
-import { bytesOf } from '../../http/blob-bytes.ts';
+import { wholeBlob } from '../../http/blob-bytes.ts';
 import { checkBatchSize, OK, statusFor } from './batch.ts';
 import { instanceOf } from './instance.ts';
 import { compress } from './zstd.ts';
@@ -49,7 +49,7 @@ async function read(
     const isHere = blob?.size === digest.size;
     server.metrics.lookedUp('cas', isHere);
     if (!isHere) throw MISS;
-    const data = await bytesOf(blob);
+    const data = await wholeBlob(blob);
     const small = mayCompress ? compress(data) : data;
     if (small.length >= data.length) return { ...about, status: OK, data };
     return { ...about, status: OK, data: small, compressor: Compressor_Value.ZSTD };

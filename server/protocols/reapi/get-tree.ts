@@ -16,7 +16,7 @@ import type { Blobs } from '../../../store/store.ts';
 import { MemoryReservation } from '../../capacity/capacity.ts';
 import type { Call } from '../../grpc/call.ts';
 import { singleRequest } from '../../grpc/method.ts';
-import { bytesOf } from '../../http/blob-bytes.ts';
+import { wholeBlob } from '../../http/blob-bytes.ts';
 import { digestIn, instanceOf } from './instance.ts';
 
 /** The field numbers of directories and next_page_token in GetTreeResponse. */
@@ -93,7 +93,7 @@ async function folderBytes({ hash, size }: Digest, blobs: Blobs, hold: Hold): Pr
   const blob = await blobs.get(hash);
   if (blob?.size !== size) return undefined;
   hold(size);
-  return bytesOf(blob);
+  return wholeBlob(blob);
 }
 
 function decodeDirectory(bytes: Buffer): Directory {

@@ -5,7 +5,7 @@ import { encodeField, replaceFields } from '../../../core/edit-message.ts';
 import type { Digest as WireDigest } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../../core/result.ts';
 import type { Blobs } from '../../../store/store.ts';
-import { bytesOf } from '../../http/blob-bytes.ts';
+import { wholeBlob } from '../../http/blob-bytes.ts';
 import type { ResultQuery } from './result-requests.ts';
 
 /**
@@ -66,6 +66,6 @@ class BoundedReader {
     const blob = await this.#blobs.get(hash);
     if (blob?.size !== size) return undefined;
     this.#bytesLeft -= size;
-    return bytesOf(blob);
+    return wholeBlob(blob);
   }
 }

@@ -12,7 +12,7 @@ import type { Identity, IdentitySource } from '../../../server/access/identity.t
 import { ShortTokens } from '../../../server/access/short-tokens.ts';
 import { TokenSource } from '../../../server/access/token-source.ts';
 import { makeToken, type TokenEntry, updateTokens } from '../../../server/access/tokens-file.ts';
-import { Access } from '../../../server/config/access.ts';
+import { AccessSources } from '../../../server/config/access.ts';
 import { SERVE_FLAGS } from '../../../server/config/flags.ts';
 import { readSettings } from '../../../server/config/settings.ts';
 import { ACCESS } from '../../../server/limits.ts';
@@ -122,7 +122,7 @@ test('a token of another tokens file is refused from the configuration’s reloa
     const flags = ['--store', join(folder, 'store'), '--tokens', tokens];
     return readSettings(parseFlags(flags, SERVE_FLAGS), { HOME: folder });
   };
-  const identities = new Access(settings(file), () => Buffer.alloc(32, 1), LOG);
+  const identities = new AccessSources(settings(file), () => Buffer.alloc(32, 1), LOG);
   const access = accessControl({ identities });
   expect([seen(access, token), seen(access, otherToken)]).toEqual([ADMITTED, REFUSED]);
   identities.prepare(settings(other))();

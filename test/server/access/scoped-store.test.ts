@@ -4,7 +4,7 @@ import type { Hash } from '../../../core/digest.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { ancestorsOf, type Namespace, namespaceBelow, parseNamespace } from '../../../core/namespace.ts';
 import type { Identity } from '../../../server/access/identity.ts';
-import { ROOT } from '../../../server/access/identity.ts';
+import { ROOT_IDENTITY } from '../../../server/access/identity.ts';
 import { narrowedBy, ScopedStore } from '../../../server/access/scoped-store.ts';
 import { openMemoryStore } from '../../../store/open.ts';
 import { contentOf, resultNaming, resultWith } from '../../store/content.ts';
@@ -156,7 +156,7 @@ test('two identities with the same upload id have two uploads', async () => {
 
 test('the server’s own token reads and writes every namespace, as it names them', async () => {
   const { as } = views();
-  const store = as(ROOT);
+  const store = as(ROOT_IDENTITY);
   await store.results.put({ namespace: parseNamespace('acme/app/main'), key: KEY }, result(1));
   expect((await as(MAIN).results.get(ADDRESS))?.bytes).toEqual(result(1));
   await as(WRITER).results.put(ADDRESS, result(1));

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import { KEPT_MS, removeOld } from '../../../server/background/retention.ts';
-import { HISTORY } from '../../../server/limits.ts';
+import { HISTORY_DOCUMENTS } from '../../../server/limits.ts';
 import { memoryHistory } from '../../../store/memory/history.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -43,7 +43,7 @@ test('a history beyond its share of the store loses its oldest details, and keep
   const details = (days: number) => document('run-details', NOW - days * DAY - 1, size);
   await history.put(Array.from({ length: 80 }, (_, days) => details(days)));
   await history.put([document('hour', NOW - 80 * DAY, size)]);
-  const limit = (20 * size) / HISTORY.share;
+  const limit = (20 * size) / HISTORY_DOCUMENTS.share;
   await removeOld({ history, limit: () => limit, now: () => NOW }, never);
   const { documents } = await history.page({ kind: 'run-details', limit: 100 });
   expect(documents.map(({ at }) => Math.floor((NOW - at) / DAY))).toEqual(

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
 import { accessControl } from '../../../server/access/access-control.ts';
-import { ROOT } from '../../../server/access/identity.ts';
+import { ROOT_IDENTITY } from '../../../server/access/identity.ts';
 import { contentOf } from '../../store/content.ts';
 import { ask, codeIn, pathOf, testServer } from '../rig.ts';
 
@@ -20,7 +20,7 @@ describe('the token check', () => {
   test.each([`Bearer ${TOKEN}`, `bearer  ${TOKEN}`, basic('', TOKEN), basic('anybody', TOKEN)])(
     'admits %s',
     (header) => {
-      expect(access.ofHeader(header)).toBe(ROOT);
+      expect(access.ofHeader(header)).toBe(ROOT_IDENTITY);
     },
   );
 
@@ -43,7 +43,7 @@ describe('the token check', () => {
   });
 
   test('accepts a password that contains a colon', () => {
-    expect(accessControl({ token: 'a:b' }).ofHeader(basic('user', 'a:b'))).toBe(ROOT);
+    expect(accessControl({ token: 'a:b' }).ofHeader(basic('user', 'a:b'))).toBe(ROOT_IDENTITY);
   });
 
   test('does not expose the token as text or JSON', () => {

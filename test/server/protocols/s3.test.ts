@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { accessControl } from '../../../server/access/access-control.ts';
 import { signatureCheck } from '../../../server/access/aws-signature.ts';
-import { ROOT } from '../../../server/access/identity.ts';
+import { ROOT_IDENTITY } from '../../../server/access/identity.ts';
 import { contentOf } from '../../store/content.ts';
 import { type Answer, ask, type Method, testServer } from '../rig.ts';
 import { describeOpaque } from './contract.ts';
@@ -56,7 +56,7 @@ describe('an S3 signature', () => {
         'AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
     };
     const request = (url: string) => ({ method: 'GET', url, headers });
-    expect(signatures.identify(request('/test.txt'))).toBe(ROOT);
+    expect(signatures.identify(request('/test.txt'))).toBe(ROOT_IDENTITY);
     expect(signatures.identify(request('/test.txs'))).toBeUndefined();
   });
 

@@ -15,7 +15,7 @@ import {
 import { seesWholeServer } from '../../../server/access/identity.ts';
 import type { ServerContext } from '../../../server/context.ts';
 import type { Exchange } from '../../../server/http/exchange.ts';
-import { HISTORY } from '../../../server/limits.ts';
+import { HISTORY_DOCUMENTS } from '../../../server/limits.ts';
 import type { History } from '../../../store/history.ts';
 import { compareActions, showAction } from '../actions/action.ts';
 import { activityOf } from '../activity/of-server.ts';
@@ -135,7 +135,7 @@ export function figures(exchange: Exchange, { from, to, namespace }: FiguresQuer
   const { server, store } = exchange;
   const end = timeIn(to) ?? Date.now();
   const start = timeIn(from) ?? end - DAY;
-  if (start >= end || end - start > HISTORY.keptMs)
+  if (start >= end || end - start > HISTORY_DOCUMENTS.keptMs)
     throw new AssayError('ASSAY_BAD_MESSAGE', 'from must be before to, and at most 90 days');
   /** Bytes are not counted by namespace. */
   const isWhole = seesWholeServer(store.identity) && namespace === undefined;

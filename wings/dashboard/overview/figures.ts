@@ -2,7 +2,7 @@
 
 import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { ServerContext } from '../../../server/context.ts';
-import { HISTORY } from '../../../server/limits.ts';
+import { HISTORY_DOCUMENTS } from '../../../server/limits.ts';
 import { quantile } from '../../../server/request/latency.ts';
 import type { History } from '../../../store/history.ts';
 import type { Counters } from '../activity/counters.ts';
@@ -48,7 +48,7 @@ export async function figuresIn(
   { counted, isWhole }: Counted,
   { from, to }: Span,
 ): Promise<Figures> {
-  const hasMinutes = to - from <= DAY && from >= Date.now() - HISTORY.minutesKeptMs;
+  const hasMinutes = to - from <= DAY && from >= Date.now() - HISTORY_DOCUMENTS.minutesKeptMs;
   const stepMs = !hasMinutes ? HOUR : to - from <= 3 * HOUR ? MINUTE : 10 * MINUTE;
   const first = Math.floor(from / stepMs) * stepMs;
   const counters = await activityOf(server).figures.read(history, counted, { from, to, stepMs });

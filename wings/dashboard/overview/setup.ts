@@ -1,7 +1,7 @@
 // Set up: for each tool what to write, and whether the server has seen it.
 import type { NamespaceRange } from '../../../core/namespace.ts';
 import type { ServerContext } from '../../../server/context.ts';
-import { type Address, TOOLS, type Tool } from '../../../server/request/tools.ts';
+import { type KnownTool, type ServerAddress, TOOLS } from '../../../server/request/tools.ts';
 import type { History } from '../../../store/history.ts';
 import { Counters } from '../activity/counters.ts';
 import { HOUR } from '../activity/figures.ts';
@@ -16,7 +16,7 @@ export async function setupAnswer(
   server: ServerContext,
   history: History,
   counted: NamespaceRange,
-  address: Address,
+  address: ServerAddress,
 ): Promise<Setup> {
   const now = Date.now();
   const midnight = Math.floor(now / DAY) * DAY;
@@ -46,7 +46,7 @@ export async function setupAnswer(
 }
 
 /** The requests that count for a tool. */
-function seenBy({ seen }: Counters, { sends = [], protocols = [], onlyOver }: Tool) {
+function seenBy({ seen }: Counters, { sends = [], protocols = [], onlyOver }: KnownTool) {
   const names = [...sends, ...protocols];
   return [...seen].flatMap(([name, found]) => {
     const [tool = '', protocol = ''] = name.split('/');

@@ -4,7 +4,7 @@
 // pull request that reports very much neither takes the space of others nor pushes out their runs.
 import { AssayError } from '../../../core/errors.ts';
 import type { Namespace } from '../../../core/namespace.ts';
-import { HISTORY, historyShare } from '../../../server/limits.ts';
+import { HISTORY_DOCUMENTS, historyShare } from '../../../server/limits.ts';
 import { type AccountUse, isHolderAtOrBelow } from '../../../store/accounts.ts';
 import type { History } from '../../../store/history.ts';
 
@@ -24,17 +24,17 @@ export class ReportRoom {
 
   /** Throws ASSAY_STORE_FULL, or counts the bytes. */
   async take(namespace: Namespace, bytes: number, { history, limit, accounts, now }: RoomOf): Promise<void> {
-    if (Math.abs(now - this.#counted.at) >= HISTORY.countMs)
+    if (Math.abs(now - this.#counted.at) >= HISTORY_DOCUMENTS.countMs)
       this.#counted = { at: now, bytes: await history.usedBytes() };
     if (Math.abs(now - this.#day.began) >= DAY) this.#day = { began: now, bytesOf: new Map() };
-    if (this.#counted.bytes + bytes > historyShare(limit) * HISTORY.room)
+    if (this.#counted.bytes + bytes > historyShare(limit) * HISTORY_DOCUMENTS.room)
       throw full('the history of runs is full; its oldest documents are removed within minutes');
     const { bytesOf } = this.#day;
     const own = accounts.filter(({ namespaces }) =>
       namespaces.some((base) => isHolderAtOrBelow(namespace, base)),
     );
     for (const { name, quota } of own)
-      if ((bytesOf.get(name) ?? 0) + bytes > quota * HISTORY.share)
+      if ((bytesOf.get(name) ?? 0) + bytes > quota * HISTORY_DOCUMENTS.share)
         throw full(`the runs that ${name} may report in a day are reported`);
     this.#counted.bytes += bytes;
     for (const { name } of own) bytesOf.set(name, (bytesOf.get(name) ?? 0) + bytes);

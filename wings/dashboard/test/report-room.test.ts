@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
 import { removeOld } from '../../../server/background/retention.ts';
-import { HISTORY } from '../../../server/limits.ts';
+import { HISTORY_DOCUMENTS } from '../../../server/limits.ts';
 import { memoryHistory } from '../../../store/memory/history.ts';
 import { Reports } from '../runs/keep-report.ts';
 import { reportOf, step } from './reports.ts';
@@ -14,7 +14,7 @@ const NOW = Date.parse('2026-11-17T12:00:00.000Z');
 const DAY = 24 * 60 * 60 * 1000;
 /** What the history may take. */
 const MOST = 1_000_000;
-const LIMIT = MOST / HISTORY.share;
+const LIMIT = MOST / HISTORY_DOCUMENTS.share;
 const ACCOUNT = {
   name: 'pull requests',
   namespaces: ['acme/pr'],
@@ -67,7 +67,7 @@ test('the history never takes more than twice its part, and has room again witho
   const { history, report, reportAll } = server();
   await expect(reportAll(MAIN, 10_000)).rejects.toMatchObject(full);
   // The sums of a week are a document that grows.
-  expect(await history.usedBytes()).toBeLessThan(MOST * (HISTORY.room + 0.5));
+  expect(await history.usedBytes()).toBeLessThan(MOST * (HISTORY_DOCUMENTS.room + 0.5));
   const later = NOW + 2 * 60 * 60 * 1000;
   await removeOld({ history, limit: () => LIMIT, now: () => later }, never);
   await report(MAIN, later);

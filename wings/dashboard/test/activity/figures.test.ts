@@ -1,7 +1,7 @@
 // Figures by minute and hour: they add up over processes, survive a restart, and lose nothing at a rollover.
 import { expect, test } from 'vitest';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../../../core/namespace.ts';
-import { HISTORY } from '../../../../server/limits.ts';
+import { HISTORY_DOCUMENTS } from '../../../../server/limits.ts';
 import { bucketOf, emptyLatency, LATENCY_BOUNDS, quantile } from '../../../../server/request/latency.ts';
 import type { History } from '../../../../store/history.ts';
 import { memoryHistory } from '../../../../store/memory/history.ts';
@@ -106,7 +106,7 @@ test('the same hours a week before are found by the hour, when their minutes are
   figures.of(WEB).lookedUp('nx', true);
   await figures.flush(history, true);
   clock.now += 7 * 24 * HOUR;
-  await history.removeBefore('minute', clock.now - HISTORY.minutesKeptMs, 100);
+  await history.removeBefore('minute', clock.now - HISTORY_DOCUMENTS.minutesKeptMs, 100);
   figures.of(WEB).lookedUp('nx', false);
   const day = (now: number) => ({ from: now - 11 * HOUR, to: now, stepMs: HOUR });
   expect(sum(hits(await figures.read(history, undefined, day(clock.now - 7 * 24 * HOUR))))).toBe(1);

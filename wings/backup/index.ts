@@ -11,7 +11,7 @@ export const wing: Wing = {
     'store restore': {
       summary: 'make a new store from a backup',
       isServers: true,
-      load: async () => (await import('./restore.ts')).restoreCommand,
+      load: async () => (await import('./restore.ts')).restoreStoreCommand,
     },
   },
 };

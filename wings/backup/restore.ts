@@ -37,7 +37,7 @@ const flags = {
   },
 } as const satisfies FlagTable;
 
-export const restoreCommand: CommandModule = {
+export const restoreStoreCommand: CommandModule = {
   failureCode: 2,
   help: {
     usage: 'assay store restore --store STORE [FLAGS] DIR',

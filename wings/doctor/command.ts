@@ -13,7 +13,7 @@ import {
   usage,
 } from '../../core/cli/command.ts';
 import { wrapLine } from '../../core/cli/layout.ts';
-import type { Finding } from './finding.ts';
+import type { DoctorFinding } from './finding.ts';
 import { checkMachine } from './machine.ts';
 import { checkRemote } from './remote.ts';
 import { checkServer } from './server.ts';
@@ -76,7 +76,7 @@ export const doctorCommand: CommandModule = {
   },
 };
 
-async function checkHere(flags: ParsedFlags): Promise<Finding[]> {
+async function checkHere(flags: ParsedFlags): Promise<DoctorFinding[]> {
   return [
     ...(await checkStore(storeFolder(flags.text('store'), process.env))),
     ...(await checkMachine()),
@@ -86,7 +86,7 @@ async function checkHere(flags: ParsedFlags): Promise<Finding[]> {
 
 const SIGNS = { well: ['green', 'ok  '], notice: ['yellow', 'note'], ill: ['red', 'FAIL'] } as const;
 
-function page(findings: readonly Finding[], colour: Colour, columns: number): string {
+function page(findings: readonly DoctorFinding[], colour: Colour, columns: number): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   const indent = ' '.repeat(width + 8);
   const lines = findings.flatMap(({ subject, state, detail, mend }) => {

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { workingTracer } from '../../client/trace/trace.ts';
 import { sandboxAvailable } from '../../hermeticity/sandbox/sandbox.ts';
-import { type Finding, ill, illBecause, notice, well } from './finding.ts';
+import { type DoctorFinding, ill, illBecause, notice, well } from './finding.ts';
 import { DOCTOR } from './limits.ts';
 
-export async function checkMachine(): Promise<Finding[]> {
+export async function checkMachine(): Promise<DoctorFinding[]> {
   return [clockAndFolder(), await tracer(), await sandbox()];
 }
 
 /** A new file must get the current time, because unchanged inputs are recognized by their mtime. */
-function clockAndFolder(): Finding {
+function clockAndFolder(): DoctorFinding {
   try {
     const folder = mkdtempSync(join(tmpdir(), 'assay-doctor-'));
     try {
@@ -27,7 +27,7 @@ function clockAndFolder(): Finding {
   }
 }
 
-function clock(skewMs: number): Finding {
+function clock(skewMs: number): DoctorFinding {
   const mend = 'Set this machine’s clock, if possible by NTP.';
   const now = new Date();
   if (now.getTime() < DOCTOR.earliest) return ill('clock', `it shows ${now.toISOString()}`, mend);
@@ -41,7 +41,7 @@ function clock(skewMs: number): Finding {
   return well('clock', `${now.toISOString()}; files in ${tmpdir()} get the same time`);
 }
 
-async function tracer(): Promise<Finding> {
+async function tracer(): Promise<DoctorFinding> {
   try {
     const { name } = await workingTracer();
     return well('tracer', `${name} works: Assay sees what commands access`);
@@ -52,7 +52,7 @@ async function tracer(): Promise<Finding> {
   }
 }
 
-async function sandbox(): Promise<Finding> {
+async function sandbox(): Promise<DoctorFinding> {
   const trial = await sandboxAvailable();
   if (trial.available) return well('sandbox', 'bubblewrap works: --sandbox can be used');
   return notice(

@@ -8,10 +8,13 @@ import { inOneLine } from '../../client/terminal/sync-stream.ts';
 import { digestOf } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { TOKEN_PATH, type TokenInfo } from '../../core/metadata/token-info.ts';
-import { type Finding, ill, illBecause, notice, well } from './finding.ts';
+import { type DoctorFinding, ill, illBecause, notice, well } from './finding.ts';
 import { DOCTOR } from './limits.ts';
 
-export async function checkRemote(text: string | undefined, token: string | undefined): Promise<Finding[]> {
+export async function checkRemote(
+  text: string | undefined,
+  token: string | undefined,
+): Promise<DoctorFinding[]> {
   if (!text) return [well('remote', 'none; set ASSAY_REMOTE to share results')];
   try {
     const url = parseRemoteUrl(text);
@@ -23,12 +26,12 @@ export async function checkRemote(text: string | undefined, token: string | unde
 }
 
 /** What the token may do, and who may see it. */
-export async function checkToken(url: URL, token: string | undefined): Promise<Finding[]> {
+export async function checkToken(url: URL, token: string | undefined): Promise<DoctorFinding[]> {
   const known = await scope(url, token);
   return [...(known ? [known] : []), ...secrecy(url, token)];
 }
 
-async function answers(url: URL, token: string | undefined): Promise<Finding> {
+async function answers(url: URL, token: string | undefined): Promise<DoctorFinding> {
   const remote = await openRemote({ url, token, now: Date.now });
   const began = performance.now();
   try {
@@ -50,7 +53,7 @@ async function answers(url: URL, token: string | undefined): Promise<Finding> {
 }
 
 /** What the server says of the token. Undefined if it can't tell: it is no Assay server, or an older one. */
-async function scope(url: URL, token: string | undefined): Promise<Finding | undefined> {
+async function scope(url: URL, token: string | undefined): Promise<DoctorFinding | undefined> {
   const { request } = await import('undici');
   try {
     const answer = await request(`${serverAddress(url)}${TOKEN_PATH}`, {
@@ -71,19 +74,19 @@ function scopeText({ name, namespace, reads, rights, expiresAt }: TokenInfo): st
   return `${name}: ${own}${besides}; rights ${rights.join(', ')}${end}`;
 }
 
-function secrecy(url: URL, token: string | undefined): Finding[] {
+function secrecy(url: URL, token: string | undefined): DoctorFinding[] {
   return [...visibility(), ...encryption(url, token)];
 }
 
 /** Warns about a token that a command could read in /proc. */
-function visibility(): Finding[] {
+function visibility(): DoctorFinding[] {
   if (!isTokenVisible()) return [];
   const mend = 'Mount /proc writable, or give commands that you do not trust no token.';
   return [notice('token', 'a command can read it from /proc, because /proc/self/mem is not writable', mend)];
 }
 
 /** Warns about a token that travels unencrypted. */
-function encryption(url: URL, token: string | undefined): Finding[] {
+function encryption(url: URL, token: string | undefined): DoctorFinding[] {
   const isClear = url.protocol === 'http:' || url.protocol === 'grpc:';
   const isNear = url.hostname === 'localhost' || url.hostname === '[::1]' || url.hostname.startsWith('127.');
   if (!isClear || isNear || (!token && !url.password)) return [];

@@ -9,7 +9,7 @@ import { digestOf } from '../../core/digest.ts';
 import { messageOf } from '../../core/errors.ts';
 import { bytes } from '../../core/text/amounts.ts';
 import { VERSION } from '../../core/version.ts';
-import { type Finding, ill, illBecause, notice, well } from './finding.ts';
+import { type DoctorFinding, ill, illBecause, notice, well } from './finding.ts';
 import { DOCTOR } from './limits.ts';
 import { checkToken } from './remote.ts';
 
@@ -23,7 +23,7 @@ interface Answer {
 
 type Ask = (path: string, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
 
-export async function checkServer(text: string, token: string | undefined): Promise<Finding[]> {
+export async function checkServer(text: string, token: string | undefined): Promise<DoctorFinding[]> {
   let url: URL;
   try {
     url = parseRemoteUrl(text);
@@ -64,7 +64,7 @@ function asker(address: string): Ask {
   };
 }
 
-function identity({ host }: URL, { status, text, tookMs }: Answer): Finding {
+function identity({ host }: URL, { status, text, tookMs }: Answer): DoctorFinding {
   const version = status === 200 ? versionIn(text) : undefined;
   if (version === undefined)
     return ill(
@@ -98,7 +98,7 @@ function releasesApart(one: string, other: string): number {
   return major === otherMajor ? Math.abs(minor - otherMinor) : Number.POSITIVE_INFINITY;
 }
 
-function clock({ date }: Answer): Finding[] {
+function clock({ date }: Answer): DoctorFinding[] {
   if (Number.isNaN(date)) return [];
   const seconds = Math.round(Math.abs(Date.now() - date) / 1000);
   const detail = `the clocks of the server and of this machine differ by ${seconds} s`;
@@ -113,7 +113,7 @@ function clock({ date }: Answer): Finding[] {
       ];
 }
 
-function readiness({ status, text }: Answer): Finding {
+function readiness({ status, text }: Answer): DoctorFinding {
   return status === 200
     ? well('ready', '/readyz answers 200')
     : ill(
@@ -124,7 +124,7 @@ function readiness({ status, text }: Answer): Finding {
 }
 
 /** Bazel, BuildKit and others speak gRPC, which a proxy passes on only if it is told to. */
-async function grpc(url: URL, token: string | undefined): Promise<Finding> {
+async function grpc(url: URL, token: string | undefined): Promise<DoctorFinding> {
   const address = new URL(`${url.protocol.replace(/^http/, 'grpc')}//${url.host}`);
   const remote = await openRemote({ url: address, token, now: Date.now });
   try {
@@ -147,7 +147,7 @@ const REFUSED = /answered (?:UNAUTHENTICATED|PERMISSION_DENIED)/;
 const LOCAL = /^(localhost|\[::1\]|127\..*)$/;
 
 /** `answer`: to a request without a token. */
-function access({ hostname }: URL, { status }: Answer): Finding {
+function access({ hostname }: URL, { status }: Answer): DoctorFinding {
   if (status === 401 || status === 403) return well('access', 'requests without a token are refused');
   const detail = 'requests without a token may read results';
   return LOCAL.test(hostname)
@@ -160,7 +160,7 @@ function access({ hostname }: URL, { status }: Answer): Finding {
 }
 
 /** What the operator should look at, if the token has the right `server:stats`. */
-function figures({ status, text }: Answer): Finding[] {
+function figures({ status, text }: Answer): DoctorFinding[] {
   const value = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
   const [used, limit] = [value('assay_store_bytes'), value('assay_store_limit_bytes')];
   if (status !== 200 || Number.isNaN(used) || Number.isNaN(limit))

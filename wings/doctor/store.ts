@@ -6,13 +6,13 @@ import { digestOf } from '../../core/digest.ts';
 import { STORE } from '../../store/limits.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { ScrubJournal } from '../../store/scrub/journal.ts';
-import { type Finding, ill, illBecause, notice, well } from './finding.ts';
+import { type DoctorFinding, ill, illBecause, notice, well } from './finding.ts';
 import { DOCTOR } from './limits.ts';
 
 const OTHERS_WRITE = 0o002;
 const PROBE = Buffer.from('what assay doctor puts into a store to see whether it comes back\n');
 
-export async function checkStore(folder: string): Promise<Finding[]> {
+export async function checkStore(folder: string): Promise<DoctorFinding[]> {
   if (!existsSync(folder)) {
     const isLink = lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true;
     return [isLink ? await works(folder) : beginnable(folder), disk(existingAbove(folder))];
@@ -20,7 +20,7 @@ export async function checkStore(folder: string): Promise<Finding[]> {
   return [rights(folder), await works(folder), disk(folder), lastVerify(folder)];
 }
 
-function beginnable(folder: string): Finding {
+function beginnable(folder: string): DoctorFinding {
   const above = existingAbove(folder);
   try {
     accessSync(above, constants.W_OK | constants.X_OK);
@@ -38,7 +38,7 @@ function existingAbove(folder: string): string {
   return existsSync(folder) ? folder : existingAbove(dirname(folder));
 }
 
-function rights(folder: string): Finding {
+function rights(folder: string): DoctorFinding {
   const { uid, mode } = statSync(folder);
   const own = process.getuid?.();
   if ((mode & OTHERS_WRITE) !== 0) {
@@ -54,7 +54,7 @@ function rights(folder: string): Finding {
   return well('rights', `${folder} is yours, and only you can write to it`);
 }
 
-async function works(folder: string): Promise<Finding> {
+async function works(folder: string): Promise<DoctorFinding> {
   try {
     const store = await openDiskStore({ directory: folder });
     try {
@@ -79,7 +79,7 @@ async function works(folder: string): Promise<Finding> {
   }
 }
 
-function disk(folder: string): Finding {
+function disk(folder: string): DoctorFinding {
   const { bavail, bsize, blocks, files, ffree } = statfsSync(folder);
   const free = bavail * bsize;
   const text = `${bytesText(free)} of ${bytesText(blocks * bsize)} free under ${folder}`;
@@ -88,7 +88,7 @@ function disk(folder: string): Finding {
   return free < DOCTOR.roomyBytes ? notice('disk', text, mend) : well('disk', text);
 }
 
-function lastVerify(folder: string): Finding {
+function lastVerify(folder: string): DoctorFinding {
   const last = new ScrubJournal(folder, Date.now).read();
   if (!last) return well('verify', 'never run; `assay verify` checks the whole store');
   const when = new Date(last.finishedAt ?? last.startedAt).toISOString();

@@ -17,7 +17,7 @@ export const wing: Wing & EnginePort = {
     'store verify': {
       summary: 'read everything in a fleet of servers, and check it',
       isServers: true,
-      load: async () => (await import('./commands/store.ts')).verifyCommand,
+      load: async () => (await import('./commands/store.ts')).verifyFleetCommand,
     },
   },
   openStore: async (request) => (await import('./open-store.ts')).openStore(request),

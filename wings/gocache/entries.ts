@@ -19,7 +19,7 @@ import { UploadQueue } from './upload-queue.ts';
 /** The go command's keys are of another kind than Assay's, so they have a namespace. */
 export const GO_NAMESPACE = parseNamespace('go');
 
-export interface Entry {
+export interface GoCacheEntry {
   readonly outputId: Buffer;
   readonly digest: Digest;
   /** When it was stored, in milliseconds since 1970: go uses it to expire test results. */
@@ -45,7 +45,7 @@ export class Entries {
     this.#report = report;
   }
 
-  async get(actionId: Buffer): Promise<Entry | undefined> {
+  async get(actionId: Buffer): Promise<GoCacheEntry | undefined> {
     const key = digestOf(actionId);
     const stored = await this.#store.results.get(address(key));
     if (stored) return decode(stored.bytes);
@@ -55,7 +55,7 @@ export class Entries {
   /**
    * Resolves when it is durable in the local store, or has failed. The upload to the remote follows later.
    */
-  async put(actionId: Buffer, entry: Entry, file: string): Promise<void> {
+  async put(actionId: Buffer, entry: GoCacheEntry, file: string): Promise<void> {
     const key = digestOf(actionId);
     const result = encode(entry);
     try {
@@ -81,7 +81,7 @@ export class Entries {
     await this.#store.close();
   }
 
-  async #fetch(key: Digest, remote: Remote): Promise<Entry | undefined> {
+  async #fetch(key: Digest, remote: Remote): Promise<GoCacheEntry | undefined> {
     try {
       const result = await remote.getResult(key);
       if (!result) return undefined;
@@ -130,7 +130,7 @@ function address(key: Digest) {
 }
 
 /** The output's ID serves as its path. */
-function encode({ outputId, digest, storedAt }: Entry): Uint8Array {
+function encode({ outputId, digest, storedAt }: GoCacheEntry): Uint8Array {
   const contents = Buffer.alloc(0);
   const file = { path: outputId.toString('hex'), digest: toWire(digest), isExecutable: false, contents };
   const executionCompletedTimestamp = {
@@ -144,7 +144,7 @@ function encode({ outputId, digest, storedAt }: Entry): Uint8Array {
   }).finish();
 }
 
-function decode(bytes: Uint8Array): Entry {
+function decode(bytes: Uint8Array): GoCacheEntry {
   const { outputFiles, executionMetadata } = decodeResult(bytes);
   const [file] = outputFiles;
   if (outputFiles.length !== 1 || !file?.digest || !OUTPUT_ID.test(file.path)) throw notOurs('its output');

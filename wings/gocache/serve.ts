@@ -4,7 +4,7 @@
 
 import { AssayError, messageOf } from '../../core/errors.ts';
 import type { DiskFiles, Received } from './disk-files.ts';
-import { type Entries, type Entry, isIdOf } from './entries.ts';
+import { type Entries, type GoCacheEntry, isIdOf } from './entries.ts';
 import { GOCACHE } from './limits.ts';
 import { type Answer, type Request, readRequest } from './request.ts';
 import { RequestReader } from './request-reader.ts';
@@ -94,7 +94,11 @@ async function find({ actionId }: Get, { files, entries }: GoCache): Promise<Fou
   };
 }
 
-async function unpack({ digest }: Entry, entries: Entries, files: DiskFiles): Promise<string | undefined> {
+async function unpack(
+  { digest }: GoCacheEntry,
+  entries: Entries,
+  files: DiskFiles,
+): Promise<string | undefined> {
   const blob = await entries.content(digest);
   if (!blob) return undefined;
   const received = await files.receive(blob.bytes ?? blob.chunks());

@@ -77,7 +77,11 @@ export async function showAction(
   };
 }
 
-export async function compareActions(store: ScopedStore, from: Hash, to: Hash): Promise<ActionDifference> {
+export async function compareStoredActions(
+  store: ScopedStore,
+  from: Hash,
+  to: Hash,
+): Promise<ActionDifference> {
   await unlessGone(() => readAction(from, store.blobs));
   await unlessGone(() => readAction(to, store.blobs));
   const found = await differencesWithin(from, to, store.blobs);

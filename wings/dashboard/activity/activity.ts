@@ -12,7 +12,7 @@ import type { History } from '../../../store/history.ts';
 import type { LogEntry } from '../../../store/log/write-log.ts';
 import { DASHBOARD } from '../limits.ts';
 import { DeniedWrites } from './denied.ts';
-import { Figures } from './figures.ts';
+import { ActivityFigures } from './figures.ts';
 import { addLookup, RequestGroups } from './groups.ts';
 import { withOtherNodes } from './shared-groups.ts';
 import { LiveTail } from './tail.ts';
@@ -37,7 +37,7 @@ const GONE = 0;
 export class Activity implements Observer {
   /** Unique among all processes that use the store. */
   readonly process = randomBytes(PROCESS_BYTES).toString('hex');
-  readonly #figures: Figures;
+  readonly #figures: ActivityFigures;
   readonly #tail = new LiveTail();
   readonly #groups = new RequestGroups(this.process);
   readonly #denied = new DeniedWrites(this.process);
@@ -51,7 +51,7 @@ export class Activity implements Observer {
   constructor(options: ActivityOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    this.#figures = new Figures(this.process, this.#now);
+    this.#figures = new ActivityFigures(this.process, this.#now);
   }
 
   start(): void {
@@ -60,7 +60,7 @@ export class Activity implements Observer {
     this.#timer = setInterval(() => this.#flushSoon(history, false), flushMs).unref();
   }
 
-  get figures(): Figures {
+  get figures(): ActivityFigures {
     this.#options.count();
     return this.#figures;
   }

@@ -4,18 +4,19 @@
 // minute, again and again. So a crash loses what came after the last flush, and several processes add up. A
 // minute that has ended is added to its ten minutes and its hour. A reader adds the stored documents and what this
 // process has not stored yet. It reads the widest documents that it can: a day of minutes took a second to read.
+
 import {
   DEFAULT_NAMESPACE,
   isInRange,
   type Namespace,
   type NamespaceRange,
 } from '../../../core/namespace.ts';
+import { MINUTE } from '../../../core/units.ts';
 import { documentOf, documentsIn } from '../../../server/history/documents.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
 import { DASHBOARD } from '../limits.ts';
 import { Counters, type StoredCounters } from './counters.ts';
 
-export const MINUTE = 60_000;
 export const TEN_MINUTES = 10 * MINUTE;
 export const HOUR = 60 * MINUTE;
 
@@ -47,7 +48,7 @@ interface Steps {
   readonly stepMs: number;
 }
 
-export class Figures {
+export class ActivityFigures {
   readonly #process: string;
   readonly #now: () => number;
   #minute: Slot;

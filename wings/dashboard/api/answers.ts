@@ -17,7 +17,7 @@ import type { ServerContext } from '../../../server/context.ts';
 import type { Exchange } from '../../../server/http/exchange.ts';
 import { HISTORY_DOCUMENTS } from '../../../server/limits.ts';
 import type { History } from '../../../store/history.ts';
-import { compareActions, showAction } from '../actions/action.ts';
+import { compareStoredActions, showAction } from '../actions/action.ts';
 import { activityOf } from '../activity/of-server.ts';
 import { DASHBOARD } from '../limits.ts';
 import { logText } from '../log-text.ts';
@@ -66,7 +66,7 @@ export async function reportRun(
   const sender = { namespace: store.ownNamespace(requested), identity: store.identity.name };
   const mayReadBlobs = store.identity.rights.has('blobs:read');
   const context = {
-    history: historyOf(exchange),
+    history: storeHistoryOf(exchange),
     limit: server.info.indexLimit(),
     accounts: server.info.accounts,
     sender,
@@ -95,10 +95,10 @@ export function token({ store: { identity } }: Exchange): TokenInfo {
 
 export function runs(exchange: Exchange, query: Partial<RunsQuery>): Promise<Runs> {
   const limit = Math.min(query.limit ?? DASHBOARD.listedRuns, DASHBOARD.maxListedRuns);
-  return listRuns(historyOf(exchange), exchange.store.reported, { ...query, limit });
+  return listRuns(storeHistoryOf(exchange), exchange.store.reported, { ...query, limit });
 }
 
-export function run(exchange: Exchange, id: string): Promise<Run> {
+export function runAnswer(exchange: Exchange, id: string): Promise<Run> {
   const { store } = exchange;
   const { isStored, mayReadBlobs } = readerOf(exchange);
   /* An overview shows runs of namespaces that are not readable: their logs stay hidden. */
@@ -106,7 +106,7 @@ export function run(exchange: Exchange, id: string): Promise<Run> {
     if (!mayReadBlobs || !isInRange(namespace, store.readable)) return undefined;
     return (log: Digest) => logText(log, Buffer.alloc(0), store.blobs);
   };
-  return showRun(historyOf(exchange), store.reported, id, { isStored, logsIn });
+  return showRun(storeHistoryOf(exchange), store.reported, id, { isStored, logsIn });
 }
 
 function readerOf({ store }: Exchange): DivergenceReader {
@@ -118,7 +118,7 @@ function readerOf({ store }: Exchange): DivergenceReader {
 
 export function now(exchange: Exchange): Promise<Now> {
   const { server, store } = exchange;
-  return nowAnswer(server, historyOf(exchange), store);
+  return nowAnswer(server, storeHistoryOf(exchange), store);
 }
 
 export async function tail({ server, store }: Exchange, after?: string): Promise<Tail> {
@@ -140,7 +140,7 @@ export function figures(exchange: Exchange, { from, to, namespace }: FiguresQuer
   /** Bytes are not counted by namespace. */
   const isWhole = seesWholeServer(store.identity) && namespace === undefined;
   const counted = within(store.counted, namespace);
-  return figuresIn(server, historyOf(exchange), { counted, isWhole }, { from: start, to: end });
+  return figuresIn(server, storeHistoryOf(exchange), { counted, isWhole }, { from: start, to: end });
 }
 
 /** The part of a range that a request asks for. */
@@ -161,7 +161,7 @@ export async function hermeticity(exchange: Exchange, { days = 30 }: Period): Pr
   const counted = Math.min(days, DASHBOARD.maxDays);
   const [surveyed, reviewed] = await Promise.all([
     surveyOf(server).read(),
-    reviewOf(historyOf(exchange)).read(store.reported, counted),
+    reviewOf(storeHistoryOf(exchange)).read(store.reported, counted),
   ]);
   const period = { from: to - counted * DAY, to };
   return hermeticityAnswer(reviewed, surveyed, store.readable, period, readerOf(exchange));
@@ -170,7 +170,7 @@ export async function hermeticity(exchange: Exchange, { days = 30 }: Period): Pr
 export async function storage(exchange: Exchange): Promise<Storage> {
   const { server, store } = exchange;
   const surveyed = await surveyOf(server).read();
-  return storageAnswer(server, historyOf(exchange), store.identity, store.counted, surveyed);
+  return storageAnswer(server, storeHistoryOf(exchange), store.identity, store.counted, surveyed);
 }
 
 export function setup(exchange: Exchange): Promise<Setup> {
@@ -180,7 +180,7 @@ export function setup(exchange: Exchange): Promise<Setup> {
     isTls: 'encrypted' in request.socket,
     needsToken: !server.access.isOpen,
   };
-  return setupAnswer(server, historyOf(exchange), store.counted, address);
+  return setupAnswer(server, storeHistoryOf(exchange), store.counted, address);
 }
 
 export async function action(exchange: Exchange, key: Hash, namespace?: string): Promise<Action> {
@@ -190,11 +190,11 @@ export async function action(exchange: Exchange, key: Hash, namespace?: string):
     const found = divergences.find((one) => one.key === resultKey);
     return found && divergenceRow(found, readerOf(exchange));
   };
-  return showAction(store, historyOf(exchange), { key, namespace, divergenceOf });
+  return showAction(store, storeHistoryOf(exchange), { key, namespace, divergenceOf });
 }
 
 export function difference(exchange: Exchange, from: Hash, to: Hash): Promise<ActionDifference> {
-  return compareActions(exchange.store, from, to);
+  return compareStoredActions(exchange.store, from, to);
 }
 
 const surveyOf = onceFor(({ wholeStore }: ServerContext) => new Survey(wholeStore));
@@ -216,7 +216,7 @@ export async function misses(
   exchange: Exchange,
   { days = 7, namespace }: Period & { readonly namespace?: string | undefined },
 ): Promise<Misses> {
-  const history = historyOf(exchange);
+  const history = storeHistoryOf(exchange);
   const readable = within(exchange.store.reported, namespace);
   const counted = Math.min(days, DASHBOARD.maxDays);
   const period = (to: number) => ({ from: to - counted * DAY, to });
@@ -230,10 +230,10 @@ export async function misses(
 
 export function trends(exchange: Exchange, { weeks = 12, ...query }: Partial<TrendsQuery>): Promise<Trends> {
   const asked = { ...query, weeks: Math.min(weeks, DASHBOARD.maxWeeks) };
-  return trendsAnswer(trendsOf(historyOf(exchange)), exchange.store.reported, asked);
+  return trendsAnswer(trendsOf(storeHistoryOf(exchange)), exchange.store.reported, asked);
 }
 
-export function historyOf({ server: { wholeStore } }: Exchange): History {
+export function storeHistoryOf({ server: { wholeStore } }: Exchange): History {
   if (wholeStore.history) return wholeStore.history;
   throw new AssayError('ASSAY_NOT_FOUND', 'the store of this server keeps no history');
 }

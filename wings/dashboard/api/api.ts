@@ -77,9 +77,9 @@ export const ROUTES: readonly Route[] = [
   {
     url: `${RUNS_PATH}/:id`,
     summary: 'One run with its steps',
-    answers: schemas.RUN,
+    answers: schemas.RUN_SHAPE,
     needs: READ_RUNS,
-    answer: (exchange, _query, { id = '' }) => answers.run(exchange, id),
+    answer: (exchange, _query, { id = '' }) => answers.runAnswer(exchange, id),
   },
   {
     url: '/api/v1/misses',
@@ -102,7 +102,7 @@ export const ROUTES: readonly Route[] = [
   {
     url: '/api/v1/hermeticity',
     summary: 'Steps by their evidence, findings and divergences',
-    answers: schemas.HERMETICITY,
+    answers: schemas.HERMETICITY_SHAPE,
     needs: READ_RUNS,
     query: { days: NUMBER },
     answer: (exchange, { days }) => answers.hermeticity(exchange, numberIn('days', days)),

@@ -3,7 +3,7 @@ import { RUNS_PATH } from '../../../core/metadata/run-report.ts';
 import { VERSION } from '../../../core/version.ts';
 import type { Requirement } from '../../../server/access/rights.ts';
 import { REPORT_SCHEMA } from './report-schema.ts';
-import { REPORTED, type Shape, schemaOf } from './schemas.ts';
+import { type AnswerShape, REPORTED, schemaOf } from './schemas.ts';
 
 export interface DescribedRoute {
   /** Of fastify: parameters begin with ":". */
@@ -11,7 +11,7 @@ export interface DescribedRoute {
   readonly needs: Requirement;
   readonly query?: Readonly<Record<string, string>>;
   readonly summary: string;
-  readonly answers: Shape;
+  readonly answers: AnswerShape;
 }
 
 export function openApi(routes: readonly DescribedRoute[]): object {

@@ -4,11 +4,11 @@ import type { TokenInfo } from '../../../core/metadata/token-info.ts';
 import type {
   Action,
   ActionDifference,
+  ActionFinding,
   ActionResultDetails,
   DivergenceRow,
   Figures,
   FileRow,
-  Finding,
   Hermeticity,
   LogText,
   MissCause,
@@ -31,7 +31,12 @@ import type {
 } from './types.ts';
 
 /** A list is the shape of its elements in brackets. The name of a field that may be absent ends with "?". */
-export type Shape = 'string' | 'number' | 'boolean' | readonly [Shape] | { readonly [name: string]: Shape };
+export type AnswerShape =
+  | 'string'
+  | 'number'
+  | 'boolean'
+  | readonly [AnswerShape]
+  | { readonly [name: string]: AnswerShape };
 
 type ShapeOf<T> = [T] extends [string]
   ? 'string'
@@ -46,7 +51,7 @@ type ShapeOf<T> = [T] extends [string]
 type Named<T, Name extends keyof T & string> = Record<never, never> extends Pick<T, Name> ? `${Name}?` : Name;
 
 /** JSON Schema. */
-export function schemaOf(shape: Shape): object {
+export function schemaOf(shape: AnswerShape): object {
   if (typeof shape === 'string') return { type: shape };
   if (isList(shape)) return { type: 'array', items: schemaOf(shape[0]) };
   const fields = Object.entries(shape);
@@ -57,7 +62,7 @@ export function schemaOf(shape: Shape): object {
   };
 }
 
-function isList(shape: Shape): shape is readonly [Shape] {
+function isList(shape: AnswerShape): shape is readonly [AnswerShape] {
   return Array.isArray(shape);
 }
 
@@ -134,7 +139,7 @@ export const RUNS: ShapeOf<Runs> = {
   choices: { repositories: ['string'], branches: ['string'], tools: ['string'], namespaces: ['string'] },
 };
 
-const FINDING: ShapeOf<Finding> = { kind: 'string', path: 'string', detail: 'string' };
+const FINDING: ShapeOf<ActionFinding> = { kind: 'string', path: 'string', detail: 'string' };
 const CAUSE: ShapeOf<MissCause> = { kind: 'string', 'name?': 'string' };
 
 const STEP: ShapeOf<RunStep> = {
@@ -176,7 +181,7 @@ const STEP: ShapeOf<RunStep> = {
 
 const LOG: ShapeOf<LogText> = { bytes: 'number', 'text?': 'string', isCut: 'boolean' };
 
-export const RUN: ShapeOf<Run> = {
+export const RUN_SHAPE: ShapeOf<Run> = {
   ...ROW,
   'jobs?': 'number',
   'exitCode?': 'number',
@@ -306,7 +311,7 @@ const DIVERGENCE: ShapeOf<DivergenceRow> = {
   whatToDo: 'string',
 };
 
-export const HERMETICITY: ShapeOf<Hermeticity> = {
+export const HERMETICITY_SHAPE: ShapeOf<Hermeticity> = {
   ...PERIOD,
   'stepsReadAt?': 'string',
   counts: { declared: 'number', observed: 'number', unproven: 'number', unwatched: 'number' },

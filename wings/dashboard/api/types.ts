@@ -34,10 +34,10 @@ import type {
 export type { MissCause, StepOutcome } from '../../../core/metadata/run-report.ts';
 
 /** What the result depends on beyond its declaration, counted by kind. */
-export type FactCounts = ReportedFacts;
+export type ActionFacts = ReportedFacts;
 
 /** Something undeclared that the command did. */
-export type Finding = ReportedFinding;
+export type ActionFinding = ReportedFinding;
 
 // ── Now ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -219,8 +219,8 @@ export interface RunStep {
   readonly needs: readonly string[];
   readonly isCritical: boolean;
   readonly status?: EvidenceStatus;
-  readonly facts?: FactCounts;
-  readonly findings: readonly Finding[];
+  readonly facts?: ActionFacts;
+  readonly findings: readonly ActionFinding[];
   /** Beyond those listed. */
   readonly moreFindings: number;
   readonly bytesUp: number;
@@ -288,7 +288,7 @@ export interface ActionResultDetails {
   readonly stderr: LogText;
   readonly status: EvidenceStatus;
   readonly facts: readonly { readonly what: string; readonly state: string; readonly why: string }[];
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ActionFinding[];
   /** Whose run made it, as that run says itself. */
   readonly receipt: {
     readonly at?: string;
@@ -513,7 +513,7 @@ export interface HermeticStep {
   readonly findings: number;
 }
 
-export interface FindingRow extends Finding {
+export interface FindingRow extends ActionFinding {
   readonly step: string;
   readonly repository?: string;
   readonly at: string;

@@ -1,12 +1,13 @@
 // Figures over time and their totals, from the counters that the server keeps.
 
 import type { NamespaceRange } from '../../../core/namespace.ts';
+import { MINUTE } from '../../../core/units.ts';
 import type { ServerContext } from '../../../server/context.ts';
 import { HISTORY_DOCUMENTS } from '../../../server/limits.ts';
 import { quantile } from '../../../server/request/latency.ts';
 import type { History } from '../../../store/history.ts';
 import type { Counters } from '../activity/counters.ts';
-import { HOUR, MINUTE } from '../activity/figures.ts';
+import { HOUR } from '../activity/figures.ts';
 import { activityOf } from '../activity/of-server.ts';
 import type { Figures, Totals } from '../api/types.ts';
 

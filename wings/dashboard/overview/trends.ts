@@ -18,14 +18,14 @@ import type {
 } from '../api/types.ts';
 import { DASHBOARD } from '../limits.ts';
 import { isOfPullRequests, withoutNumber } from '../pull-requests.ts';
-import { type Durations, quantile } from '../trends/durations.ts';
+import { type DurationBuckets, durationQuantile } from '../trends/durations.ts';
 import { FLAKY_KIND, type StoredFlaky } from '../trends/flaky.ts';
 import { STEP_TIMES_KIND, type StoredTimes, slowdownIn, type TimedRun } from '../trends/step-times.ts';
 import {
   addCounts,
+  type BranchRuns,
   isMainBranch,
   OTHER,
-  type RunCounts,
   runsIn,
   STEP_WEEK_KIND,
   type StepCounts,
@@ -106,7 +106,7 @@ async function readTrends(
 }
 
 type Counts = Omit<StepCounts, 'repository' | 'branch' | 'step'>;
-type RunSum = Omit<RunCounts, 'repository' | 'branch'>;
+type RunSum = Omit<BranchRuns, 'repository' | 'branch'>;
 
 /** Steps and runs that are counted together. */
 interface Sum {
@@ -344,8 +344,8 @@ function runTotalsOf(sum: Sum, hasStep: boolean): RunTotals {
   };
 }
 
-function quantilesOf(durations: Durations): Pick<StepTrend, 'medianMs' | 'p95Ms'> {
-  const [medianMs, p95Ms] = [quantile(durations, 0.5), quantile(durations, 0.95)];
+function quantilesOf(durations: DurationBuckets): Pick<StepTrend, 'medianMs' | 'p95Ms'> {
+  const [medianMs, p95Ms] = [durationQuantile(durations, 0.5), durationQuantile(durations, 0.95)];
   return medianMs === undefined || p95Ms === undefined ? {} : { medianMs, p95Ms };
 }
 

@@ -3,7 +3,7 @@ import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import { count, counted } from '../../../core/text/amounts.ts';
 import type { Misses, MissRow } from '../api/types.ts';
 import { ago, duration, percent } from './format.ts';
-import { bar, empty, link, select, table, tile, tiles } from './parts.ts';
+import { bar, choiceOf, empty, link, table, tile, tiles } from './parts.ts';
 import { causeWord } from './words.ts';
 
 const DAYS = ['1', '7', '30', '90'];
@@ -11,7 +11,7 @@ const DAYS = ['1', '7', '30', '90'];
 export function missesPage(misses: Misses, days: string, now: number): Html {
   const { runs, misses: total, lostMs, causes, moreCauses, readAt } = misses;
   const form = html`<form class="filters" method="get" action="/misses">
-${select('days', 'Days', { all: 'Last 7 days', chosen: days === '7' ? '' : days, choices: DAYS.filter((one) => one !== '7') })}
+${choiceOf('days', 'Days', { all: 'Last 7 days', chosen: days === '7' ? '' : days, choices: DAYS.filter((one) => one !== '7') })}
 <button type="submit">Show</button>
 </form>`;
   const heading = html`<h1>Misses worth fixing</h1>

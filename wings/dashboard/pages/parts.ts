@@ -107,7 +107,7 @@ export function joined(parts: readonly Html[], separator: Html): Html {
 }
 
 /** A choice of a filter form. The empty value means all. */
-export function select(
+export function choiceOf(
   name: string,
   title: string,
   {

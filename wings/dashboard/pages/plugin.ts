@@ -18,7 +18,7 @@ import { sendFrontPage } from '../../../server/pages/front-page.ts';
 import { FailedExchanges } from '../../../server/protocols/auth/failures.ts';
 import { ASSETS_PATH, findAsset } from './assets.ts';
 import { continuePage, errorPage, loginPage, ownPath } from './login.ts';
-import { document, type Page, type Viewer } from './shell.ts';
+import { document, type PageContent, type Viewer } from './shell.ts';
 
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
@@ -70,7 +70,7 @@ export interface Redirect {
 }
 
 /** A page as a function of its request. It throws ASSAY_NOT_FOUND if there is no such thing. */
-export type Renderer = (request: FastifyRequest) => Promise<Page | Redirect> | Page | Redirect;
+export type Renderer = (request: FastifyRequest) => Promise<PageContent | Redirect> | PageContent | Redirect;
 
 /** `pages` are the renderers by the URL of their route. */
 export function dashboardPages(pages: Readonly<Record<string, Renderer>>) {

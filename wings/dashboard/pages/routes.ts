@@ -10,7 +10,7 @@ import {
   hermeticity,
   misses,
   now,
-  run,
+  runAnswer,
   runs,
   setup,
   storage,
@@ -23,10 +23,10 @@ import { missesPage } from './misses.ts';
 import { nowPage } from './now.ts';
 import type { Renderer } from './plugin.ts';
 import { runPage } from './run.ts';
-import { type RunsQuery, runsPage } from './runs.ts';
+import { type RunsFilter, runsPage } from './runs.ts';
 import { setupPage } from './setup.ts';
 import { storagePage } from './storage.ts';
-import { TREND_FILTERS, type TrendsQuery, trendsPage } from './trends.ts';
+import { TREND_FILTERS, type TrendsFilter, trendsPage } from './trends.ts';
 import { runTitle } from './words.ts';
 
 const DAYS = /^[1-9]\d?$/;
@@ -42,17 +42,17 @@ export const PAGES: Readonly<Record<string, Renderer>> = {
   '/runs': async (request) => {
     const found = foundBy(queryOf(request, 'find')?.trim() ?? '');
     if (found !== undefined) return { path: found, isElsewhere: true };
-    const query: RunsQuery = filtersOf(request, FILTERS);
+    const query: RunsFilter = filtersOf(request, FILTERS);
     const answer = await runs(request.exchange, query);
     return { title: 'Runs', path: '/runs', content: runsPage(answer, query, Date.now()) };
   },
   '/runs/trends': async (request) => {
-    const query: TrendsQuery = filtersOf(request, TREND_FILTERS);
+    const query: TrendsFilter = filtersOf(request, TREND_FILTERS);
     const content = trendsPage(await trends(request.exchange, query), query, Date.now());
     return { title: 'Trends', path: '/runs/trends', content };
   },
   '/runs/:id': async (request) => {
-    const answer = await run(request.exchange, paramOf(request, 'id'));
+    const answer = await runAnswer(request.exchange, paramOf(request, 'id'));
     return { title: runTitle(answer), path: '/runs', content: runPage(answer, Date.now()) };
   },
   '/action/:key': async (request) => {

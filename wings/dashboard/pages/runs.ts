@@ -3,11 +3,11 @@ import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import { count } from '../../../core/text/amounts.ts';
 import type { RunRow, Runs } from '../api/types.ts';
 import { ago, duration, short } from './format.ts';
-import { bar, empty, link, select, table } from './parts.ts';
+import { bar, choiceOf, empty, link, table } from './parts.ts';
 import { RUN_OUTCOMES, runOutcome, runTitle } from './words.ts';
 
 /** The filters as the address has them. */
-export interface RunsQuery {
+export interface RunsFilter {
   readonly repository?: string;
   readonly branch?: string;
   readonly step?: string;
@@ -19,7 +19,7 @@ export interface RunsQuery {
   readonly before?: string;
 }
 
-export function runsPage(runs: Runs, query: RunsQuery, now: number): Html {
+export function runsPage(runs: Runs, query: RunsFilter, now: number): Html {
   const { before, ...filters } = query;
   const isFiltered = Object.values(filters).some(Boolean);
   if (runs.runs.length === 0 && !isFiltered && before === undefined) return html`${heading()}${noRuns()}`;
@@ -46,13 +46,13 @@ function noRuns(): Html {
   );
 }
 
-function address(filters: RunsQuery): string {
+function address(filters: RunsFilter): string {
   const entries = Object.entries(filters).filter(([, value]) => value !== undefined && value !== '');
   const text = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
   return text === '' ? '/runs' : `/runs?${text}`;
 }
 
-function filterForm({ choices }: Runs, query: RunsQuery): Html {
+function filterForm({ choices }: Runs, query: RunsFilter): Html {
   const {
     repository = '',
     branch = '',
@@ -63,11 +63,11 @@ function filterForm({ choices }: Runs, query: RunsQuery): Html {
     until = '',
   } = query;
   return html`<form class="filters" method="get" action="/runs">
-${select('repository', 'Repository', { all: 'All repositories', chosen: repository, choices: choices.repositories })}
-${select('branch', 'Branch', { all: 'All branches', chosen: branch, choices: choices.branches })}
-${select('tool', 'Tool', { all: 'All tools', chosen: tool, choices: choices.tools })}
-${select('outcome', 'Outcome', { all: 'All outcomes', chosen: outcome, choices: RUN_OUTCOMES })}
-${choices.namespaces.length > 1 || namespace !== '' ? select('namespace', 'Namespace', { all: 'All namespaces', chosen: namespace, choices: choices.namespaces }) : NOTHING}
+${choiceOf('repository', 'Repository', { all: 'All repositories', chosen: repository, choices: choices.repositories })}
+${choiceOf('branch', 'Branch', { all: 'All branches', chosen: branch, choices: choices.branches })}
+${choiceOf('tool', 'Tool', { all: 'All tools', chosen: tool, choices: choices.tools })}
+${choiceOf('outcome', 'Outcome', { all: 'All outcomes', chosen: outcome, choices: RUN_OUTCOMES })}
+${choices.namespaces.length > 1 || namespace !== '' ? choiceOf('namespace', 'Namespace', { all: 'All namespaces', chosen: namespace, choices: choices.namespaces }) : NOTHING}
 <label>Step<input name="step" value="${step}" placeholder="any, or a part of its name"></label>
 <label>Until the day (UTC)<input type="date" name="until" value="${until}"></label>
 <button type="submit">Show</button>

@@ -32,7 +32,7 @@ interface Scope {
   readonly hidesContent?: true;
 }
 
-export interface Page {
+export interface PageContent {
   readonly title: string;
   /** The path of its entry in the navigation. */
   readonly path: string;
@@ -42,7 +42,7 @@ export interface Page {
 }
 
 export function document(
-  { title, path, content, hasCharts = false }: Page,
+  { title, path, content, hasCharts = false }: PageContent,
   viewer: Viewer | undefined,
 ): string {
   const charts = hasCharts

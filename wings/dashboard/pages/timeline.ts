@@ -2,7 +2,7 @@
 // drawn on the server, so they need no script.
 import { type Html, html, NOTHING, type Value } from '../../../core/html/html.ts';
 import { bytes, counted } from '../../../core/text/amounts.ts';
-import type { FactCounts, Run, RunStep } from '../api/types.ts';
+import type { ActionFacts, Run, RunStep } from '../api/types.ts';
 import { duration } from './format.ts';
 import { badge, copyable, link } from './parts.ts';
 import { STEP_TONES, statusWord, stepOutcome } from './words.ts';
@@ -98,7 +98,7 @@ function factsOf(step: RunStep): Html[] {
   );
 }
 
-function factText({ files, absent, listings, libraries, machine }: FactCounts): string {
+function factText({ files, absent, listings, libraries, machine }: ActionFacts): string {
   const parts = [
     [files, 'file'],
     [absent, 'absent path'],

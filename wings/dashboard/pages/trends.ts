@@ -15,10 +15,10 @@ import type {
   TrendWeek,
 } from '../api/types.ts';
 import { ago, duration, percent, short } from './format.ts';
-import { bar, empty, link, section, select, table, tile, tiles } from './parts.ts';
+import { bar, choiceOf, empty, link, section, table, tile, tiles } from './parts.ts';
 
 /** The filters as the address has them. */
-export interface TrendsQuery {
+export interface TrendsFilter {
   readonly repository?: string;
   readonly branch?: string;
   readonly step?: string;
@@ -27,7 +27,7 @@ export interface TrendsQuery {
 
 export const TREND_FILTERS = ['repository', 'branch', 'step', 'namespace'] as const;
 
-export function trendsPage(trends: Trends, query: TrendsQuery, now: number): Html {
+export function trendsPage(trends: Trends, query: TrendsFilter, now: number): Html {
   const heading = html`<h1>Trends</h1>
 <p class="lead">Whether the cache helps more from week to week, and what costs time. Runs of <code>assay run</code> count, by step. <em>Spent</em> is what their commands took.</p>
 ${filterForm(trends, query)}`;
@@ -45,7 +45,7 @@ ${pullRequests(trends.pullRequests, query, now)}
 ${branches(trends, query, now)}`;
 }
 
-function address(query: TrendsQuery): string {
+function address(query: TrendsFilter): string {
   const given = TREND_FILTERS.flatMap((name) => {
     const value = query[name];
     return value === undefined || value === '' ? [] : [[name, value]];
@@ -56,29 +56,29 @@ function address(query: TrendsQuery): string {
 
 function filterForm(
   { choices }: Trends,
-  { repository = '', branch = '', step = '', namespace }: TrendsQuery,
+  { repository = '', branch = '', step = '', namespace }: TrendsFilter,
 ): Html {
   const place =
     namespace === undefined
       ? NOTHING
       : html`<label>Namespace<input name="namespace" value="${namespace}"></label>`;
   return html`<form class="filters" method="get" action="/runs/trends">
-${select('repository', 'Repository', { all: 'All repositories', chosen: repository, choices: choices.repositories })}
-${select('branch', 'Branch', { all: 'All branches', chosen: branch, choices: choices.branches })}
+${choiceOf('repository', 'Repository', { all: 'All repositories', chosen: repository, choices: choices.repositories })}
+${choiceOf('branch', 'Branch', { all: 'All branches', chosen: branch, choices: choices.branches })}
 <label>Step<input name="step" value="${step}" placeholder="any, or its whole name"></label>
 ${place}
 <button type="submit">Show</button>
 </form>`;
 }
 
-function reading(query: TrendsQuery): Html {
+function reading(query: TrendsFilter): Html {
   return empty(
     'The runs are being read',
     html`<p>There are many of them. <a href="${address(query)}">Look again</a> in a moment.</p>`,
   );
 }
 
-function nothing(query: TrendsQuery): Html {
+function nothing(query: TrendsFilter): Html {
   if (Object.keys(query).length > 0)
     return empty(
       'No run is like that',
@@ -134,7 +134,7 @@ function dayOf({ from }: TrendWeek): string {
 }
 
 /** Without the weeks before the first one that has steps. */
-function weekTable(weeks: readonly TrendWeek[], { step }: TrendsQuery): Html {
+function weekTable(weeks: readonly TrendWeek[], { step }: TrendsFilter): Html {
   const first = weeks.findIndex(({ hits, misses, failed }) => hits + misses + failed > 0);
   const quantiles =
     step === undefined
@@ -262,7 +262,7 @@ function flaky(all: readonly FlakyStep[], now: number): Html {
   );
 }
 
-function steps({ steps: all, moreSteps }: Trends, query: TrendsQuery): Html {
+function steps({ steps: all, moreSteps }: Trends, query: TrendsFilter): Html {
   const more =
     moreSteps > 0
       ? html`<p class="note">and ${counted(moreSteps, 'step')} more, which took less.</p>`
@@ -294,7 +294,7 @@ function steps({ steps: all, moreSteps }: Trends, query: TrendsQuery): Html {
   );
 }
 
-function stepName(row: StepTrend, { branch, namespace }: TrendsQuery): Html {
+function stepName(row: StepTrend, { branch, namespace }: TrendsFilter): Html {
   const { step, repository } = row;
   const place = repository === undefined ? NOTHING : html` <span class="note">${repository}</span>`;
   const query = {
@@ -328,7 +328,7 @@ function costs(row: RunTotals, now: number): Html[] {
   ];
 }
 
-function pullRequests(places: readonly PullRequests[], query: TrendsQuery, now: number): Html {
+function pullRequests(places: readonly PullRequests[], query: TrendsFilter, now: number): Html {
   if (places.length === 0) return NOTHING;
   return section(
     'What pull requests cost and saved',
@@ -337,7 +337,7 @@ function pullRequests(places: readonly PullRequests[], query: TrendsQuery, now: 
   );
 }
 
-function pullRequestsOf(place: PullRequests, { step }: TrendsQuery, now: number): Html {
+function pullRequestsOf(place: PullRequests, { step }: TrendsFilter, now: number): Html {
   const { repository, count: all, newest, savedMs, ranMs } = place;
   const asked = step === undefined ? {} : { step };
   const more = all - newest.length;
@@ -354,13 +354,13 @@ ${table(
 }
 
 /** Without its place. "(other)" is none that can be asked for. */
-function pullRequest({ namespace }: PullRequestTrend, asked: TrendsQuery): Html {
+function pullRequest({ namespace }: PullRequestTrend, asked: TrendsFilter): Html {
   const at = namespace.lastIndexOf('/pr/');
   const name = at === -1 ? namespace : namespace.slice(at + '/pr/'.length);
   return name.startsWith('(') ? html`${name}` : link(address({ ...asked, namespace }), name);
 }
 
-function branches({ branches: all, moreBranches }: Trends, query: TrendsQuery, now: number): Html {
+function branches({ branches: all, moreBranches }: Trends, query: TrendsFilter, now: number): Html {
   if (all.length === 0) return NOTHING;
   const more =
     moreBranches > 0
@@ -377,7 +377,7 @@ function branches({ branches: all, moreBranches }: Trends, query: TrendsQuery, n
   );
 }
 
-function branchName({ branch, repository }: BranchTrend, { step }: TrendsQuery): Html {
+function branchName({ branch, repository }: BranchTrend, { step }: TrendsFilter): Html {
   const place = repository === undefined ? NOTHING : html` <span class="note">${repository}</span>`;
   if (branch === undefined) return html`<span class="faint">no branch</span>${place}`;
   const query = {

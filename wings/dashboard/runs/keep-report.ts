@@ -20,13 +20,13 @@ import { MissDays } from './miss-days.ts';
 import { ReportRoom } from './report-room.ts';
 import {
   detailsDocument,
+  documentNameOf,
   documentsOf,
   type KnownSteps,
   leftNothing,
   missesOf,
-  nameOf,
-  rowOf,
-  type Sender,
+  type ReportSender,
+  reportRow,
 } from './run-documents.ts';
 
 export interface ReportContext {
@@ -34,7 +34,7 @@ export interface ReportContext {
   /** The limit of the whole store, and who has a quota. */
   readonly limit: number;
   readonly accounts: readonly AccountUse[];
-  readonly sender: Sender;
+  readonly sender: ReportSender;
   readonly readable: NamespaceRange;
   /** Undefined if the sender may not read blobs: then nothing is explained. */
   readonly blobs: Blobs | undefined;
@@ -67,7 +67,7 @@ export class Reports {
     if (await history.get('run', report.id, [writtenFrom(sender.namespace)]))
       throw new AssayError('ASSAY_BAD_MESSAGE', 'a run with this id was reported before');
     const earlier = await earlierKeys(report, context);
-    const place = nameOf(report, sender, now);
+    const place = documentNameOf(report, sender, now);
     const [misses, steps] = [missesOf(report, place), stepsOf(report, place)];
     const known = await knownSteps(report, context);
     const added = async () => {
@@ -84,7 +84,7 @@ export class Reports {
       { document: () => this.#days.add(misses), undo: () => this.#days.remove(misses) },
       { document: () => this.#weeks.add(steps), undo: () => this.#weeks.remove(steps) },
     ]);
-    const { savedMs } = rowOf(report, sender, now);
+    const { savedMs } = reportRow(report, sender, now);
     if (earlier.size === 0) return { savedMs, explained: Promise.resolve() };
     const explained = this.#explanations.run(() => this.#explain(report, earlier, context)).catch(() => {});
     return { savedMs, explained };
@@ -95,7 +95,7 @@ export class Reports {
     earlier: ReadonlyMap<string, string>,
     { history, sender, blobs, now }: ReportContext,
   ): Promise<void> {
-    const name = nameOf(report, sender, now);
+    const name = documentNameOf(report, sender, now);
     const explained = { ...report, steps: await explainedSteps(report, earlier, blobs) };
     const [before, after] = [missesOf(report, name), missesOf(explained, name)];
     await this.#write(history, async () => [detailsDocument(explained, name)], [

@@ -54,13 +54,13 @@ export interface StoredDetails {
   readonly steps: readonly ReportedStep[];
 }
 
-export interface Sender {
+export interface ReportSender {
   /** Where the token writes what it named, as the store has it. */
   readonly namespace: Namespace;
   readonly identity: string;
 }
 
-export function rowOf(report: RunReport, { namespace, identity }: Sender, now: number): StoredRow {
+export function reportRow(report: RunReport, { namespace, identity }: ReportSender, now: number): StoredRow {
   const { id, assay, elapsedMs, exitCode, isInterrupted, steps, bytesUp, bytesDown } = report;
   const { repository, branch, commit, job, where } = report;
   const names = steps.map(({ step }) => step);
@@ -107,7 +107,11 @@ function beginOf({ startedAt }: RunReport, now: number): number {
   return Math.min(Math.max(0, Date.parse(startedAt)), now);
 }
 
-export function nameOf(report: RunReport, sender: Sender, now: number): Omit<DocumentName, 'kind'> {
+export function documentNameOf(
+  report: RunReport,
+  sender: ReportSender,
+  now: number,
+): Omit<DocumentName, 'kind'> {
   return { namespace: writtenFrom(sender.namespace), id: report.id, at: beginOf(report, now) };
 }
 
@@ -121,12 +125,12 @@ export interface KnownSteps {
 /** Without the causes of misses, which are added up by day. */
 export function documentsOf(
   report: RunReport,
-  sender: Sender,
+  sender: ReportSender,
   now: number,
   known: KnownSteps,
 ): HistoryDocument[] {
-  const row = rowOf(report, sender, now);
-  const name = nameOf(report, sender, now);
+  const row = reportRow(report, sender, now);
+  const name = documentNameOf(report, sender, now);
   return [
     documentOf({ ...name, kind: 'run' }, row),
     detailsDocument(report, name),

@@ -9,7 +9,7 @@
 import type { RunReport } from '../../../core/metadata/run-report.ts';
 import { DASHBOARD } from '../limits.ts';
 import { Names, PeriodSums, type Placed, type Sums } from '../period-sums.ts';
-import { addDuration, bucketOf, type Durations } from './durations.ts';
+import { addDuration, type DurationBuckets, durationBucketOf } from './durations.ts';
 
 export const STEP_WEEK_KIND = 'step-week';
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -81,11 +81,11 @@ export interface StepCounts {
   /** Of commands that ran, also of those that failed. */
   ranMs: number;
   /** Of commands that ended well. */
-  readonly durations: Durations;
+  readonly durations: DurationBuckets;
 }
 
 /** The runs of one branch. */
-export interface RunCounts {
+export interface BranchRuns {
   readonly repository: string;
   readonly branch: string;
   runs: number;
@@ -139,7 +139,7 @@ const FOLDS: readonly {
 
 export class WeekSums implements Sums<RunSteps> {
   #steps = new Map<string, StepCounts>();
-  readonly #runs = new Map<string, RunCounts>();
+  readonly #runs = new Map<string, BranchRuns>();
   readonly #folded = new Set<string>();
 
   addRun(run: RunSteps): void {
@@ -162,7 +162,7 @@ export class WeekSums implements Sums<RunSteps> {
       counts[outcome] += sign;
       counts.savedMs += sign * savedMs;
       if (outcome !== 'hits') counts.ranMs += sign * commandMs;
-      if (outcome === 'misses') addDuration(counts.durations, bucketOf(commandMs), sign);
+      if (outcome === 'misses') addDuration(counts.durations, durationBucketOf(commandMs), sign);
     }
   }
 
@@ -254,7 +254,7 @@ export function addCounts(into: Omit<StepCounts, keyof Address>, counts: StepCou
   for (const [bucket, times] of counts.durations) addDuration(into.durations, bucket, times);
 }
 
-export function* runsIn({ runs, names }: Partial<StoredWeek>): Generator<RunCounts> {
+export function* runsIn({ runs, names }: Partial<StoredWeek>): Generator<BranchRuns> {
   for (const [repository = -1, branch = -1, ...numbers] of runs ?? []) {
     const [count = 0, elapsedMs = 0, bytesUp = 0, bytesDown = 0, lastAt = 0] = numbers;
     yield {
@@ -273,7 +273,7 @@ export function* stepsIn(
     const nameAt = (index: number) => names?.[row[index] ?? -1] ?? '';
     const [repository, branch, step] = [nameAt(0), nameAt(1), nameAt(2)];
     if (!isWanted(repository, branch, step)) continue;
-    const durations: Durations = new Map();
+    const durations: DurationBuckets = new Map();
     for (let index = 8; index < row.length; index += 2) durations.set(row[index] ?? 0, row[index + 1] ?? 0);
     const [hits = 0, misses = 0, failed = 0, savedMs = 0, ranMs = 0] = row.slice(3, 8);
     yield { repository, branch, step, hits, misses, failed, savedMs, ranMs, durations };

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { LAYOUT_VERSION } from '../../../store/disk/fs/layout.ts';
 import { type RunOptions, Workshop } from '../../../test/rig/assay.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
-import type { Finding } from '../finding.ts';
+import type { DoctorFinding } from '../finding.ts';
 
 let shop: Workshop;
 beforeEach(() => {
@@ -18,7 +18,7 @@ afterEach(() => shop.remove());
 
 async function doctor(args: readonly string[] = [], options: RunOptions = {}) {
   const { code, stdout } = await shop.assay(['doctor', '--json', ...args], options);
-  const page: { healthy: boolean; findings: Finding[] } = JSON.parse(stdout);
+  const page: { healthy: boolean; findings: DoctorFinding[] } = JSON.parse(stdout);
   const about = (subject: string) => page.findings.find((finding) => finding.subject === subject);
   return { code, healthy: page.healthy, about, ill: page.findings.filter(({ state }) => state === 'ill') };
 }

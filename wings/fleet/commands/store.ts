@@ -94,7 +94,7 @@ export const migrateCommand: CommandModule = {
   },
 };
 
-export const verifyCommand: CommandModule = {
+export const verifyFleetCommand: CommandModule = {
   help: {
     usage: 'assay store verify [FLAGS]',
     text: [

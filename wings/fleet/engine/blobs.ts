@@ -20,7 +20,7 @@ import { ContentHash } from '../../../store/shared/content-hash.ts';
 import { refuseExcess, refuseMismatch } from '../../../store/shared/expected.ts';
 import type { Blob, Blobs, Content, Expected, LargeBlob } from '../../../store/store.ts';
 import { FLEET } from '../limits.ts';
-import type { FleetAccounts, Holder, HolderNumbers } from './accounts/accounts.ts';
+import type { FleetAccounts, FleetHolder, HolderNumbers } from './accounts/accounts.ts';
 import { hold } from './accounts/holding.ts';
 import type { AcknowledgedPuts } from './acknowledged-puts.ts';
 import type { Bucket } from './bucket.ts';
@@ -30,10 +30,10 @@ import { FRESH_TICKS } from './index/logical-clock.ts';
 import { CONDEMNED, type ObjectRows, PART, STORED, UPLOADING } from './index/object-rows.ts';
 import type { LostObjects } from './lost-objects.ts';
 import { NoSuchObject, type ObjectList, WrongChunk } from './object-reader.ts';
-import type { Presence } from './presence.ts';
+import type { BlobPresence } from './presence.ts';
 import type { SharedReads, Tier } from './shared-reads.ts';
 import type { FleetSpace, Incoming } from './space.ts';
-import { EVERYONE, NOBODY, type TenantNumbers } from './tenants.ts';
+import { EVERY_TENANT, type FleetTenants, NO_TENANT } from './tenants.ts';
 import type { WrongObjects } from './wrong-objects.ts';
 
 const GET: Statement = {
@@ -42,7 +42,7 @@ const GET: Statement = {
     SELECT p.generation, p.size, p.tick > c.tick - ${FRESH_TICKS} AS "isFresh",
       k.checksums, k.bytes, k.objects::text[] AS names, k.lengths
     FROM assay.clock c, assay.presence p JOIN assay.content k ON k.hash = p.hash AND k.generation = p.generation
-    WHERE p.hash = $1 AND ($2::int = ${EVERYONE} OR $2 = ANY (p.tenants))`,
+    WHERE p.hash = $1 AND ($2::int = ${EVERY_TENANT} OR $2 = ANY (p.tenants))`,
 };
 
 /**
@@ -175,21 +175,21 @@ interface Put {
 }
 
 /** The tenant and the holder that send a blob. */
-export interface Sender {
+export interface BlobSender {
   /** Undefined: the store itself. */
   readonly tenant: string | undefined;
   /** Undefined without accounts. */
-  readonly holder: Holder | undefined;
+  readonly holder: FleetHolder | undefined;
 }
 
-export const STORE_ITSELF: Sender = { tenant: undefined, holder: undefined };
+export const STORE_ITSELF: BlobSender = { tenant: undefined, holder: undefined };
 
 export interface FleetBlobsParts {
   readonly database: Database;
   readonly bucket: Bucket;
-  readonly presence: Presence;
+  readonly presence: BlobPresence;
   readonly acknowledged: AcknowledgedPuts;
-  readonly tenants: TenantNumbers;
+  readonly tenants: FleetTenants;
   readonly accounts: FleetAccounts;
   readonly objectRows: ObjectRows;
   readonly lost: LostObjects;
@@ -214,7 +214,7 @@ export class FleetBlobs implements Blobs {
   }
 
   /** The blobs that a tenant has put, for that tenant. */
-  ofTenant(sender: Sender): Blobs {
+  ofTenant(sender: BlobSender): Blobs {
     const name = sender.tenant;
     return {
       get: (hash) => this.get(hash, name),
@@ -241,7 +241,7 @@ export class FleetBlobs implements Blobs {
 
   async #get(hash: Hash, tenant: string | undefined): Promise<Blob | undefined> {
     const number = await this.#parts.tenants.find(tenant);
-    if (number === NOBODY) return undefined;
+    if (number === NO_TENANT) return undefined;
     const row = await this.find(hash, number);
     if (!row) return undefined;
     if (!row.isFresh && (await this.#parts.presence.missing([{ hash, size: row.size }], number)).length > 0)
@@ -309,12 +309,12 @@ export class FleetBlobs implements Blobs {
     }
   }
 
-  #refuseLarge({ holder }: Sender): void {
+  #refuseLarge({ holder }: BlobSender): void {
     this.#parts.bucket.refuseIfAway();
     this.#parts.space.refuseIfFull('index', 1, holder);
   }
 
-  async #putSmall(expected: Expected, bytes: Buffer, { tenant, holder }: Sender): Promise<Digest> {
+  async #putSmall(expected: Expected, bytes: Buffer, { tenant, holder }: BlobSender): Promise<Digest> {
     const digest = digestOf(bytes);
     refuseMismatch(expected, digest);
     if (digest.size === 0) return digest;
@@ -350,7 +350,7 @@ export class FleetBlobs implements Blobs {
   async #putLarge(
     expected: Expected,
     pieces: AsyncIterable<Uint8Array>,
-    sender: Sender,
+    sender: BlobSender,
     incoming: Incoming,
   ): Promise<Digest> {
     const present = await this.#findPresent(expected);
@@ -378,7 +378,7 @@ export class FleetBlobs implements Blobs {
     checksums: Buffer,
     names: readonly string[],
     lengths: readonly number[],
-    { tenant, holder }: Sender,
+    { tenant, holder }: BlobSender,
     incoming?: Incoming,
   ): Promise<void> {
     const number = await this.#parts.tenants.assign(tenant);
@@ -403,7 +403,7 @@ export class FleetBlobs implements Blobs {
    * bucket has it.
    */
   async #repair(hash: Hash, sent: readonly unknown[]): Promise<boolean> {
-    const present = await this.find(hash, EVERYONE);
+    const present = await this.find(hash, EVERY_TENANT);
     if (present && (await this.#hasObjects(hash, present))) return false;
     const values = [bytesOf(hash), present?.generation, ...sent];
     if (!present || (await this.#parts.database.query(REPAIR, values)).length === 0) throw changed(hash);
@@ -413,9 +413,9 @@ export class FleetBlobs implements Blobs {
 
   async #findPresent({ hash, size }: Expected): Promise<BlobRow | undefined> {
     if (hash === undefined) return undefined;
-    const found = await this.find(hash, EVERYONE);
+    const found = await this.find(hash, EVERY_TENANT);
     if (!found || (size !== undefined && size !== found.size)) return undefined;
-    const missing = await this.#parts.presence.missing([{ hash, size: found.size }], EVERYONE);
+    const missing = await this.#parts.presence.missing([{ hash, size: found.size }], EVERY_TENANT);
     return missing.length === 0 ? found : undefined;
   }
 
@@ -439,7 +439,7 @@ export class FleetBlobs implements Blobs {
   async #confirm(
     expected: Expected,
     pieces: AsyncIterable<Uint8Array>,
-    { tenant, holder }: Sender,
+    { tenant, holder }: BlobSender,
   ): Promise<Digest> {
     const hash = await ContentHash.create();
     for await (const piece of pieces) hash.update(piece);
@@ -536,7 +536,7 @@ function presenceValues(
 }
 
 function tenantList(tenant: number): number[] {
-  return tenant === EVERYONE ? [] : [tenant];
+  return tenant === EVERY_TENANT ? [] : [tenant];
 }
 
 function servedKey(hash: Hash, tenant = ''): string {

@@ -13,7 +13,7 @@ import { FleetBlobs } from './blobs.ts';
 import { Bucket } from './bucket.ts';
 import { FleetHistory } from './history.ts';
 import { Database, type OnAnswer } from './index/database.ts';
-import { FRESH_TICKS, LogicalClock } from './index/logical-clock.ts';
+import { FleetClock, FRESH_TICKS } from './index/logical-clock.ts';
 import { ObjectRows } from './index/object-rows.ts';
 import { checkVersion } from './index/schema.ts';
 import { Election } from './janitor/election.ts';
@@ -21,13 +21,13 @@ import { Janitor } from './janitor/janitor.ts';
 import { FleetLabels } from './labels.ts';
 import { LostObjects } from './lost-objects.ts';
 import type { Objects } from './objects.ts';
-import { Ownership } from './ownership/ownership.ts';
-import { Presence } from './presence.ts';
+import { FleetOwnership } from './ownership/ownership.ts';
+import { BlobPresence } from './presence.ts';
 import { FleetResults } from './results.ts';
 import { type CopyLimits, type ReadCounts, SharedReads, type Tier } from './shared-reads.ts';
 import { SharedSecret } from './shared-secret.ts';
 import { FleetSpace } from './space.ts';
-import { TenantNumbers } from './tenants.ts';
+import { FleetTenants } from './tenants.ts';
 import { UploadRows } from './upload-rows.ts';
 import { FleetUploads } from './uploads.ts';
 import { WrongObjects } from './wrong-objects.ts';
@@ -59,10 +59,10 @@ export interface FleetEngineOptions {
 }
 
 export interface FleetEngine extends Engine {
-  readonly clock: LogicalClock;
+  readonly clock: FleetClock;
   readonly janitor: Janitor;
   readonly election: Election;
-  readonly ownership: Pick<Ownership, 'isOwner' | 'waitingOrphans'>;
+  readonly ownership: Pick<FleetOwnership, 'isOwner' | 'waitingOrphans'>;
   readonly space: FleetSpace;
   readonly accounts: FleetAccounts;
   readonly readCounts: ReadCounts;
@@ -86,7 +86,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
   const { maxBytes = Number.POSITIVE_INFINITY, maxIndexBytes = maxBytes } = options;
   const space = new FleetSpace({ bucket: maxBytes, index: maxIndexBytes });
   const forgetting: (() => void)[] = [];
-  const clock = new LogicalClock(now);
+  const clock = new FleetClock(now);
   const secret = new SharedSecret();
   const keepMs = () => Math.min(FLEET.acknowledgedMs, (clock.tickMs * STORE.leaseTicks) / 2);
   const acknowledged = new AcknowledgedPuts(now, keepMs, onEvent);
@@ -107,7 +107,7 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     },
   });
   clock.start(database);
-  const ownership = new Ownership({ database, objects, onEvent });
+  const ownership = new FleetOwnership({ database, objects, onEvent });
   const objectRows = new ObjectRows(database, () => ownership.newName());
   const bucket = await Bucket.open(objects, database, objectRows, () => ownership.identify()).catch(
     async (error: unknown) => {
@@ -117,8 +117,8 @@ export async function openFleetEngine(options: FleetEngineOptions): Promise<Flee
     },
   );
   const memoMs = () => Math.min(options.memoMs ?? FLEET.presenceMemoMs, FRESH_TICKS * clock.tickMs);
-  const presence = new Presence(database, now, memoMs);
-  const tenants = new TenantNumbers(database);
+  const presence = new BlobPresence(database, now, memoMs);
+  const tenants = new FleetTenants(database);
   const accounts = new FleetAccounts(options.accounts ?? [], space.limits, tenants);
   forgetting.push(
     () => presence.forget(),

@@ -22,7 +22,7 @@ import type { Database, Statement } from './index/database.ts';
 import type { LostObjects } from './lost-objects.ts';
 import { NoSuchObject, type ObjectList, readChunks, WrongChunk } from './object-reader.ts';
 import { decodeRow, RESULT_COLUMNS, type ResultRow } from './results.ts';
-import { EVERYONE } from './tenants.ts';
+import { EVERY_TENANT } from './tenants.ts';
 
 const BLOBS: Statement = {
   name: 'inspect blobs',
@@ -67,16 +67,16 @@ export class FleetInspection implements Inspection {
   }
 
   async read(hash: Hash): Promise<Blob | undefined> {
-    const row = await this.#blobs.find(hash, EVERYONE);
+    const row = await this.#blobs.find(hash, EVERY_TENANT);
     return row && this.#blobs.open(hash, row);
   }
 
   async examine(hash: Hash, onRead: OnRead): Promise<BlobHealth> {
-    const row = await this.#blobs.find(hash, EVERYONE);
+    const row = await this.#blobs.find(hash, EVERY_TENANT);
     if (!row) return 'gone';
     const fault = await this.#faultIn(hash, row, onRead);
     if (fault === undefined) return 'whole';
-    if ((await this.#blobs.find(hash, EVERYONE))?.generation !== row.generation) return 'gone';
+    if ((await this.#blobs.find(hash, EVERY_TENANT))?.generation !== row.generation) return 'gone';
     if (fault.missing) this.#lost.suspect(hash, row.generation, fault.missing);
     else await this.#blobs.quarantine(hash, row.generation, fault.detail);
     return 'damaged';

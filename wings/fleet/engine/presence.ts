@@ -12,7 +12,7 @@ import type { Digest, Hash } from '../../../core/digest.ts';
 import { FLEET } from '../limits.ts';
 import { type Database, hashArray, numberArray, type Statement } from './index/database.ts';
 import { FRESH_TICKS } from './index/logical-clock.ts';
-import { EVERYONE, NOBODY } from './tenants.ts';
+import { EVERY_TENANT, NO_TENANT } from './tenants.ts';
 
 /** Returns only what is absent or stale: usually nothing, and then the answer is short. */
 const ASK: Statement = {
@@ -21,7 +21,7 @@ const ASK: Statement = {
     SELECT a.n::int AS number, p.hash IS NOT NULL AS "isStale"
     FROM assay.clock c, unnest($1::bytea[], $2::int8[]) WITH ORDINALITY AS a(hash, size, n)
     LEFT JOIN assay.presence p
-      ON p.hash = a.hash AND p.size = a.size AND ($3::int = ${EVERYONE} OR $3 = ANY (p.tenants))
+      ON p.hash = a.hash AND p.size = a.size AND ($3::int = ${EVERY_TENANT} OR $3 = ANY (p.tenants))
     WHERE p.hash IS NULL OR p.tick <= c.tick - ${FRESH_TICKS}`,
 };
 
@@ -31,7 +31,7 @@ const RENEW: Statement = {
     WITH stale AS (
       SELECT p.hash FROM assay.presence p, assay.clock c
       WHERE p.hash = ANY ($1::bytea[]) AND p.tick <= c.tick - ${FRESH_TICKS}
-        AND ($2::int = ${EVERYONE} OR $2 = ANY (p.tenants))
+        AND ($2::int = ${EVERY_TENANT} OR $2 = ANY (p.tenants))
       ORDER BY p.hash
       FOR NO KEY UPDATE OF p
     )
@@ -54,7 +54,7 @@ export class SeenDigest implements Digest {
   }
 }
 
-export class Presence {
+export class BlobPresence {
   readonly #database: Database;
   readonly #now: () => number;
   readonly #memoMs: () => number;
@@ -69,7 +69,7 @@ export class Presence {
 
   /** Those that are absent for the tenant, in order. Leases the others. */
   async missing(digests: readonly Digest[], tenant: number): Promise<Digest[]> {
-    if (tenant === NOBODY) return [...digests];
+    if (tenant === NO_TENANT) return [...digests];
     const asked = digests.filter((digest) => !this.#isKnown(digest, tenant));
     const absent = await this.#ask(asked, tenant);
     return absent.size === 0 ? [] : asked.filter((digest) => absent.has(digest));
@@ -77,7 +77,7 @@ export class Presence {
 
   /** The same for everyone, without what is remembered. */
   async missingNow(digests: readonly Digest[]): Promise<readonly Digest[]> {
-    return [...(await this.#ask(digests, EVERYONE))];
+    return [...(await this.#ask(digests, EVERY_TENANT))];
   }
 
   async #ask(digests: readonly Digest[], tenant: number): Promise<Set<Digest>> {
@@ -110,8 +110,8 @@ export class Presence {
   }
 
   /** Leases those that are present for the tenant. */
-  async renew(hashes: readonly Hash[], tenant: number = EVERYONE): Promise<void> {
-    if (hashes.length > 0 && tenant !== NOBODY)
+  async renew(hashes: readonly Hash[], tenant: number = EVERY_TENANT): Promise<void> {
+    if (hashes.length > 0 && tenant !== NO_TENANT)
       await this.#database.query(RENEW, [hashArray(hashes), tenant]);
   }
 
@@ -123,7 +123,7 @@ export class Presence {
   #isKnown(digest: Digest, tenant: number): boolean {
     const now = this.#now();
     if (digest instanceof SeenDigest && now - digest.at < FLEET.seenMs)
-      return digest.tenants !== undefined && (tenant === EVERYONE || digest.tenants.includes(tenant));
+      return digest.tenants !== undefined && (tenant === EVERY_TENANT || digest.tenants.includes(tenant));
     const memoMs = this.#memoMs();
     if (memoMs === 0) return false;
     const known = this.#memo.get(memoKey(digest.hash, tenant));

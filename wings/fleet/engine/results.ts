@@ -27,7 +27,7 @@ import type { AcknowledgedPuts } from './acknowledged-puts.ts';
 import { type Database, hashArray, numberArray, type Statement } from './index/database.ts';
 import { holdersOfResult, lacksHolder, resultInIndex, takenOut } from './index/held-bytes.ts';
 import { FRESH_TICKS } from './index/logical-clock.ts';
-import { type Presence, SeenDigest } from './presence.ts';
+import { type BlobPresence, SeenDigest } from './presence.ts';
 import type { FleetSpace } from './space.ts';
 
 export const RESULT_COLUMNS = 'r.id, r.bytes, r.hashes, r.sizes, r.writer, r.checksum';
@@ -164,7 +164,7 @@ interface PageRow extends ResultRow {
 
 export interface FleetResultsParts {
   readonly database: Database;
-  readonly presence: Presence;
+  readonly presence: BlobPresence;
   readonly acknowledged: AcknowledgedPuts;
   readonly space: FleetSpace;
   readonly accounts: FleetAccounts;
@@ -174,7 +174,7 @@ export interface FleetResultsParts {
 
 export class FleetResults implements ResultRecords {
   readonly #database: Database;
-  readonly #presence: Presence;
+  readonly #presence: BlobPresence;
   readonly #acknowledged: AcknowledgedPuts;
   readonly #space: FleetSpace;
   readonly #accounts: FleetAccounts;

@@ -6,7 +6,7 @@
 // announced size: either would tell what others store.
 import { AssayError } from '../../../core/errors.ts';
 import { FLEET } from '../limits.ts';
-import { type Holder, PART_NAMES } from './accounts/accounts.ts';
+import { type FleetHolder, PART_NAMES } from './accounts/accounts.ts';
 
 /** Bytes in the bucket, with those of unfinished uploads, and in PostgreSQL. */
 export interface HeldBytes {
@@ -51,7 +51,7 @@ export class FleetSpace {
   }
 
   /** Throws if content of that size could never fit into the bucket. */
-  refuseAnnounced(bytes: number, holder?: Holder): void {
+  refuseAnnounced(bytes: number, holder?: FleetHolder): void {
     const quotas = (holder?.accounts ?? []).map(({ quota }) => quota.bucket);
     const most = Math.floor(Math.min(this.limits.bucket, ...quotas) * FLEET.refuseFrom);
     if (bytes > most)
@@ -59,7 +59,7 @@ export class FleetSpace {
   }
 
   /** Throws if that part is full, or has no room for so many bytes, or an account of the holder is at its quota. */
-  refuseIfFull(part: keyof HeldBytes, bytes = 1, holder?: Holder): void {
+  refuseIfFull(part: keyof HeldBytes, bytes = 1, holder?: FleetHolder): void {
     const full = holder?.accounts.find((account) => account.isFull(part, bytes));
     if (full)
       throw new AssayError(
@@ -77,7 +77,7 @@ export class FleetSpace {
   }
 
   /** For content that goes to the bucket. To be ended when it is stored, or was refused. */
-  receive(holder?: Holder): Incoming {
+  receive(holder?: FleetHolder): Incoming {
     let received = 0;
     const add = (bytes: number) => {
       received += bytes;
@@ -94,7 +94,7 @@ export class FleetSpace {
   }
 
   /** This node has stored so many bytes more. */
-  stored(part: keyof HeldBytes, bytes: number, holder?: Holder): void {
+  stored(part: keyof HeldBytes, bytes: number, holder?: FleetHolder): void {
     this.#stored[part] += bytes;
     for (const account of holder?.accounts ?? []) account.stored(part, bytes);
   }

@@ -73,7 +73,7 @@ const PARTS: Statement = {
     WHERE p.tenant = $1 AND p.id = $2 ORDER BY p.position`,
 };
 
-export interface UploadRow {
+export interface FleetUploadRow {
   readonly committed: number;
   readonly hash: Hash | null;
   readonly size: number | null;
@@ -103,8 +103,8 @@ export class UploadRows {
     this.#database = database;
   }
 
-  async find(tenant: number, id: string): Promise<UploadRow | undefined> {
-    const [row] = await this.#database.query<UploadRow>(FIND, [tenant, id]);
+  async find(tenant: number, id: string): Promise<FleetUploadRow | undefined> {
+    const [row] = await this.#database.query<FleetUploadRow>(FIND, [tenant, id]);
     return row;
   }
 

@@ -23,19 +23,19 @@ import {
   type Uploads,
 } from '../../../store/store.ts';
 import { FLEET } from '../limits.ts';
-import type { FleetAccounts, Holder } from './accounts/accounts.ts';
-import { type FleetBlobs, type Sender, STORE_ITSELF } from './blobs.ts';
+import type { FleetAccounts, FleetHolder } from './accounts/accounts.ts';
+import { type BlobSender, type FleetBlobs, STORE_ITSELF } from './blobs.ts';
 import type { Bucket } from './bucket.ts';
 import type { ObjectRows } from './index/object-rows.ts';
 import { readChunks, WrongChunk } from './object-reader.ts';
 import { PartPieces, type ReceivingUpload } from './part-pieces.ts';
 import type { FleetSpace, Incoming } from './space.ts';
-import { NOBODY, type TenantNumbers } from './tenants.ts';
-import type { PartRow, UploadKey, UploadRow, UploadRows } from './upload-rows.ts';
+import { type FleetTenants, NO_TENANT } from './tenants.ts';
+import type { FleetUploadRow, PartRow, UploadKey, UploadRows } from './upload-rows.ts';
 
 /** An upload that this node owns now. */
 interface OwnedUpload extends UploadKey, ReceivingUpload {
-  readonly sender: Sender;
+  readonly sender: BlobSender;
   committed: number;
 }
 
@@ -48,7 +48,7 @@ export interface FleetUploadsParts {
   readonly rows: UploadRows;
   readonly bucket: Bucket;
   readonly blobs: FleetBlobs;
-  readonly tenants: TenantNumbers;
+  readonly tenants: FleetTenants;
   readonly accounts: FleetAccounts;
   readonly objectRows: ObjectRows;
   readonly space: FleetSpace;
@@ -83,14 +83,14 @@ export class FleetUploads {
     return row && { committed: row.committed, isFinished: false };
   }
 
-  async #cancel(id: string, sender: Sender): Promise<void> {
+  async #cancel(id: string, sender: BlobSender): Promise<void> {
     const tenant = await this.#parts.tenants.find(sender.tenant);
     const row = await this.#find(tenant, id);
     if (row) await this.#drop({ tenant, sender, id, owner: row.owner });
   }
 
-  async #find(tenant: number, id: string): Promise<UploadRow | undefined> {
-    return tenant === NOBODY ? undefined : this.#parts.rows.find(tenant, id);
+  async #find(tenant: number, id: string): Promise<FleetUploadRow | undefined> {
+    return tenant === NO_TENANT ? undefined : this.#parts.rows.find(tenant, id);
   }
 
   /** Only the newest part of an upload runs on this node: the connection of an older one is most likely gone. */
@@ -117,7 +117,7 @@ export class FleetUploads {
     id: string,
     part: UploadPart,
     incoming: IncomingPart,
-    sender: Sender,
+    sender: BlobSender,
   ): Promise<UploadStatus> {
     const upload = await this.#takeOver(id, part, sender);
     let failure: { readonly cause: unknown } | undefined;
@@ -133,7 +133,7 @@ export class FleetUploads {
     return { committed: upload.committed, isFinished: false };
   }
 
-  async #takeOver(id: string, part: UploadPart, sender: Sender): Promise<OwnedUpload> {
+  async #takeOver(id: string, part: UploadPart, sender: BlobSender): Promise<OwnedUpload> {
     const { expected, offset } = part;
     const tenant = await this.#parts.tenants.assign(sender.tenant);
     for (;;) {
@@ -157,7 +157,7 @@ export class FleetUploads {
     tenant: number,
     id: string,
     expected: Expected,
-    holder: Holder | undefined,
+    holder: FleetHolder | undefined,
   ): Promise<number | undefined> {
     if (this.#parts.space.hasTooManyUploads)
       throw new AssayError('ASSAY_TOO_MANY_UPLOADS', `${FLEET.maxUploads} uploads are unfinished`);
@@ -165,7 +165,7 @@ export class FleetUploads {
     return this.#parts.rows.begin(tenant, id, expected, numbers?.own);
   }
 
-  #takeReady(key: string, row: UploadRow | undefined): ContentHash | undefined {
+  #takeReady(key: string, row: FleetUploadRow | undefined): ContentHash | undefined {
     const ready = this.#ready.get(key);
     this.#ready.delete(key);
     if (ready && ready.owner === row?.owner && ready.hash.size === row.committed) return ready.hash;
@@ -312,7 +312,7 @@ function isAdoptable(parts: readonly PartRow[], size: number): boolean {
 }
 
 /** Before anything is read for the part. */
-function refuseBadPart(row: UploadRow | undefined, { expected, offset }: UploadPart): void {
+function refuseBadPart(row: FleetUploadRow | undefined, { expected, offset }: UploadPart): void {
   const hash = row ? (row.hash ?? undefined) : expected.hash;
   const size = row ? (row.size ?? undefined) : expected.size;
   if (hash !== expected.hash || size !== expected.size)

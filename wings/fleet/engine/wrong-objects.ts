@@ -11,7 +11,7 @@ import { decodeChecksums } from '../../../store/shared/checksum.ts';
 import { FLEET } from '../limits.ts';
 import type { Bucket } from './bucket.ts';
 import type { Database, Statement } from './index/database.ts';
-import type { LogicalClock } from './index/logical-clock.ts';
+import type { FleetClock } from './index/logical-clock.ts';
 import { NoSuchObject, type ObjectList, readChunks, WrongChunk } from './object-reader.ts';
 
 const ACCUSE: Statement = {
@@ -60,7 +60,7 @@ interface Suspect {
 export interface WrongObjectsParts {
   readonly database: Database;
   readonly bucket: Bucket;
-  readonly clock: LogicalClock;
+  readonly clock: FleetClock;
   readonly remove: (hash: Hash, generation: number, detail: string) => Promise<void>;
   readonly waitMs?: number | undefined;
 }

@@ -1,8 +1,8 @@
 // A page for each command of `assay`, made from its help, so that the two cannot differ.
-import type { Page } from './pages.ts';
+import type { SitePage } from './pages.ts';
 
 /** `help` is what `assay ARGS --help` prints. */
-export function commandPages(help: (...args: readonly string[]) => string): Page[] {
+export function commandPages(help: (...args: readonly string[]) => string): SitePage[] {
   const rows = help().matchAll(/^ {2}([a-z][a-z-]*(?: [a-z-]+)?) {2,}(\S.*)$/gm);
   const pages = [...rows].map(([, name = '', summary = '']) => ({
     path: `commands/${name.replace(' ', '-')}.md`,

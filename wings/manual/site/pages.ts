@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /** A page of the site: a file of the repository, or a text that is made. */
-export interface Page {
+export interface SitePage {
   /** Where the site has it: `SERVER.md`. */
   readonly path: string;
   readonly title: string;
@@ -14,7 +14,7 @@ export interface Page {
 
 interface Group {
   readonly text: string;
-  readonly pages: readonly Page[];
+  readonly pages: readonly SitePage[];
   /** In the sidebar. */
   readonly isListed: boolean;
 }
@@ -59,7 +59,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
 const DECISIONS = 'docs/decisions/[0-9]*.md';
 
 /** All groups, with a group for the commands behind the first. `commands` are pages that were made. */
-export function groupsOf(root: string, commands: readonly Page[]): Group[] {
+export function groupsOf(root: string, commands: readonly SitePage[]): Group[] {
   const read = (patterns: readonly string[]) =>
     patterns.flatMap((pattern) => globSync(pattern, { cwd: root }).sort()).map((file) => pageOf(root, file));
   const groups = GROUPS.map(([text, patterns]) => ({ text, pages: read(patterns), isListed: true }));
@@ -75,7 +75,7 @@ export function groupsOf(root: string, commands: readonly Page[]): Group[] {
   return all;
 }
 
-function pageOf(root: string, source: string): Page {
+function pageOf(root: string, source: string): SitePage {
   const text = readFileSync(join(root, source), 'utf8');
   const [, title = source] = /^# (.+)$/m.exec(text) ?? [];
   const isDecision = /\/\d{4}-/.test(source);

@@ -14,7 +14,13 @@ import { parseNamespace } from '../../../core/namespace.ts';
 import { wrapInJwt } from '../../../core/tokens/jwt.ts';
 import { exchangeToken, type ServerToken } from './exchange.ts';
 import { identityToken } from './identity-token.ts';
-import { addToGitHub, maskCommands, type Variables, variablesOf, writeForShell } from './variables.ts';
+import {
+  addToGitHub,
+  type LoginVariables,
+  loginVariables,
+  maskCommands,
+  writeForShell,
+} from './variables.ts';
 
 const flags = {
   oidc: { type: 'boolean', text: 'log in with the OpenID Connect token of this job' },
@@ -160,7 +166,7 @@ async function login(settings: Settings): Promise<void> {
   const token = isJwt ? inJwt(issued) : issued;
   if (env.GITHUB_ACTIONS === 'true' || target.kind === 'github')
     new SyncStream(2).write(maskCommands(issued, token));
-  const variables = variablesOf(token, wanted);
+  const variables = loginVariables(token, wanted);
   if (target.kind === 'print') new SyncStream(1).write(`${token.token}\n`);
   else if (target.kind === 'file') writeForShell(target.file, variables);
   else addToGitHub(target.file, variables);
@@ -181,7 +187,7 @@ function inJwt(issued: ServerToken): ServerToken {
 }
 
 /** One line: the namespace, what else is read, the rights, the end. */
-function summary(origin: URL, token: ServerToken, target: Target, variables: Variables): string {
+function summary(origin: URL, token: ServerToken, target: Target, variables: LoginVariables): string {
   const { namespace, reads, rights, expiresInSeconds } = token;
   const end = new Date(Date.now() + expiresInSeconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
   const parts = [

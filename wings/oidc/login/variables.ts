@@ -7,7 +7,7 @@ import { AssayError, messageOf } from '../../../core/errors.ts';
 import { replaceFile } from '../../../system/files/replace-file.ts';
 import type { ServerToken } from './exchange.ts';
 
-export type Variables = Readonly<Record<string, string>>;
+export type LoginVariables = Readonly<Record<string, string>>;
 
 interface Wanted {
   /** S3's variables too. */
@@ -16,7 +16,10 @@ interface Wanted {
   readonly names: readonly string[];
 }
 
-export function variablesOf({ token, accessKey, secretKey }: ServerToken, { s3, names }: Wanted): Variables {
+export function loginVariables(
+  { token, accessKey, secretKey }: ServerToken,
+  { s3, names }: Wanted,
+): LoginVariables {
   return {
     ASSAY_TOKEN: token,
     ...Object.fromEntries(names.map((name) => [name, token])),
@@ -32,13 +35,13 @@ export function maskCommands(issued: ServerToken, given: ServerToken = issued): 
 }
 
 /** `file` is $GITHUB_ENV: the next steps of the job have the variables. */
-export function addToGitHub(file: string, variables: Variables): void {
+export function addToGitHub(file: string, variables: LoginVariables): void {
   const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
   write(file, () => appendFileSync(file, lines.join('')));
 }
 
 /** Lines for `. FILE`. No value holds a quote that could end the text. */
-export function writeForShell(file: string, variables: Variables): void {
+export function writeForShell(file: string, variables: LoginVariables): void {
   const lines = Object.entries(variables).map(
     ([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'\n`,
   );

@@ -1,6 +1,6 @@
 // Turns a cause of a difference into a finding: its kind, the first difference, and advice.
 import type { Finding, FindingKind, Fix } from '../../../hermeticity/verdict/finding.ts';
-import { keyOf, type Subject } from './comparison.ts';
+import { type Subject, subjectKey } from './comparison.ts';
 import { NOISE } from './trial.ts';
 import { isVariation, VARIATIONS, type Variation } from './variation.ts';
 
@@ -67,7 +67,7 @@ function withSeeds(causes: readonly Cause[]): Cause[] {
 }
 
 function isSamePlace(a: Cause, b: Cause): boolean {
-  const names = ({ subjects }: Cause) => subjects.map(keyOf).join('\0');
+  const names = ({ subjects }: Cause) => subjects.map(subjectKey).join('\0');
   return a === b || (a.wordOffset !== undefined && a.wordOffset === b.wordOffset && names(a) === names(b));
 }
 

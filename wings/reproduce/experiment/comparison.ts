@@ -2,7 +2,7 @@
 import { type RelPath, toSystemPath } from '../../../core/path.ts';
 import { bufferDifference, type Difference, differenceBetween } from './difference.ts';
 import { differingPaths } from './manifest.ts';
-import type { Outcome } from './trial.ts';
+import type { TrialOutcome } from './trial.ts';
 
 /** A path, or a part of the result that is no file. */
 export type Subject =
@@ -10,12 +10,12 @@ export type Subject =
   | { readonly path?: undefined; readonly name: 'exit code' | 'standard output' };
 
 /** A unique string per subject, for sets. */
-export function keyOf(subject: Subject): string {
+export function subjectKey(subject: Subject): string {
   return subject.path === undefined ? `\0${subject.name}` : subject.path;
 }
 
 /** Output counts only if the command creates no file: how long a build took is no result. */
-export function subjectsThatDiffer(a: Outcome, b: Outcome): Subject[] {
+export function subjectsThatDiffer(a: TrialOutcome, b: TrialOutcome): Subject[] {
   const paths = differingPaths(a.changes, b.changes).map((path) => ({ path }));
   const code: Subject[] = a.exitCode === b.exitCode ? [] : [{ name: 'exit code' }];
   const saysOnly = a.changes.size === 0 && b.changes.size === 0;
@@ -23,9 +23,14 @@ export function subjectsThatDiffer(a: Outcome, b: Outcome): Subject[] {
   return [...paths, ...code, ...words];
 }
 
-export function describeDifference(subject: Subject, a: Outcome, b: Outcome, hidden: boolean): Difference {
+export function describeDifference(
+  subject: Subject,
+  a: TrialOutcome,
+  b: TrialOutcome,
+  hidden: boolean,
+): Difference {
   if (subject.path !== undefined) {
-    const at = (outcome: Outcome) => toSystemPath(outcome.folder, subject.path);
+    const at = (outcome: TrialOutcome) => toSystemPath(outcome.folder, subject.path);
     return differenceBetween(at(a), at(b), hidden);
   }
   if (subject.name === 'exit code') {

@@ -72,13 +72,13 @@ export function optionsFor({ varied, clocks, frozen, namespaces }: Conditions, f
   ];
 }
 
-export interface Mount {
+export interface VariedMount {
   readonly from: string;
   readonly at: string;
   readonly readOnly?: true;
 }
 
-export function mountOption({ from, at, readOnly }: Mount): string[] {
+export function mountOption({ from, at, readOnly }: VariedMount): string[] {
   return ['--mount', from, '--mount', at, ...(readOnly ? ['--read-only'] : [])];
 }
 
@@ -95,7 +95,7 @@ function otherUmask(): string {
 }
 
 /** System files from which programs read what they could also ask the kernel. */
-function systemFiles(varied: ReadonlySet<Variation>, folder: string): Mount[] {
+function systemFiles(varied: ReadonlySet<Variation>, folder: string): VariedMount[] {
   const chance = chanceFile(folder, varied.has('random'));
   const uuid = keep(folder, `uuid-${varied.has('random')}`, uuidText(varied.has('random')));
   const mounts = [
@@ -136,14 +136,14 @@ function uuidText(other: boolean): string {
   return `${other ? 'b' : 'a'}0000000-0000-4000-8000-000000000000\n`;
 }
 
-function uptimeFile(folder: string, other: boolean): Mount {
+function uptimeFile(folder: string, other: boolean): VariedMount {
   const text = other ? '90000.00 90000.00\n' : '5000.00 5000.00\n';
   return { from: keep(folder, `uptime-${other}`, text), at: '/proc/uptime' };
 }
 
-function processorFiles(folder: string, other: boolean): Mount[] {
+function processorFiles(folder: string, other: boolean): VariedMount[] {
   const count = other ? otherProcessors() : undefined;
-  const list = (name: string): Mount => {
+  const list = (name: string): VariedMount => {
     const at = `/sys/devices/system/cpu/${name}`;
     const text = count === undefined ? textOf(at) : count === 1 ? '0\n' : `0-${count - 1}\n`;
     return { from: keep(folder, `${name}-${other}`, text), at };
@@ -169,7 +169,7 @@ function textOf(path: string): string {
   return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }
 
-function hostFiles(folder: string): Mount[] {
+function hostFiles(folder: string): VariedMount[] {
   const name = keep(folder, 'hostname', `${OTHER_HOST}\n`);
   const domain = keep(folder, 'domainname', `${OTHER_DOMAIN}\n`);
   return [

@@ -13,7 +13,7 @@ const HELPER = 'assay-vary';
 const CANNOT_START = 125;
 
 /** Beside the executable, or in the build folder, like the tracer. */
-export function helperPath(): string {
+export function reproduceHelperPath(): string {
   const beside = join(dirname(process.execPath), HELPER);
   const built = [`../../../dist/${HELPER}`, `../${HELPER}`].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),

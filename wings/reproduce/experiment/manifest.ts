@@ -16,7 +16,7 @@ import { REPRODUCE } from '../limits.ts';
 /** Kind, content digest and executable bit as one string. Equal strings mean equal results. */
 type Identity = string;
 
-export type Manifest = ReadonlyMap<RelPath, Identity>;
+export type OutputManifest = ReadonlyMap<RelPath, Identity>;
 
 /** Everything below `root`, by path. Folders that are not empty have no entry. */
 export function manifestOf(root: string): Map<RelPath, Identity> {
@@ -26,7 +26,7 @@ export function manifestOf(root: string): Map<RelPath, Identity> {
 }
 
 /** The paths that the run added, changed or removed. */
-export function changesBetween(before: Manifest, after: Manifest): Map<RelPath, Identity> {
+export function changesBetween(before: OutputManifest, after: OutputManifest): Map<RelPath, Identity> {
   const made = new Map<RelPath, Identity>();
   for (const [path, identity] of after) if (before.get(path) !== identity) made.set(path, identity);
   for (const path of before.keys()) if (!after.has(path)) made.set(path, 'removed');
@@ -34,7 +34,7 @@ export function changesBetween(before: Manifest, after: Manifest): Map<RelPath, 
 }
 
 /** Sorted, so that the first one is the same in every report. */
-export function differingPaths(a: Manifest, b: Manifest): RelPath[] {
+export function differingPaths(a: OutputManifest, b: OutputManifest): RelPath[] {
   const paths = new Set([...a.keys(), ...b.keys()]);
   return [...paths].filter((path) => a.get(path) !== b.get(path)).sort();
 }

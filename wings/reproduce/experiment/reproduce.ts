@@ -6,10 +6,10 @@ import { removeTemporaryFolder, temporaryFolder } from '../../../system/files/te
 import { absPath, isAtOrBelow, readable } from '../../../system/paths/absolute-path.ts';
 import { REPRODUCE } from '../limits.ts';
 import { type Cause, causeFindings, stateFinding } from './causes.ts';
-import { describeDifference, keyOf, subjectsThatDiffer } from './comparison.ts';
-import { capabilitiesOf, helperPath } from './helper.ts';
+import { describeDifference, subjectKey, subjectsThatDiffer } from './comparison.ts';
+import { capabilitiesOf, reproduceHelperPath } from './helper.ts';
 import { CauseSearch } from './search.ts';
-import { type Outcome, type RepeatableAction, type TrialSetup, Trials } from './trial.ts';
+import { type RepeatableAction, type TrialOutcome, type TrialSetup, Trials } from './trial.ts';
 import { ALL_VARIATIONS, IN_NAMESPACES, VARIATIONS, type Variation } from './variation.ts';
 
 export interface ReproduceRequest {
@@ -25,7 +25,7 @@ export interface ReproduceRequest {
 }
 
 export async function reproduce(request: ReproduceRequest): Promise<Reproduction> {
-  const helper = request.helper ?? helperPath();
+  const helper = request.helper ?? reproduceHelperPath();
   const { noNamespaces } = await capabilitiesOf(helper);
   const root = temporaryFolder('reproduce');
   const took = (request.ordinaryRun?.tookMs ?? 0) * REPRODUCE.slowness;
@@ -74,7 +74,10 @@ async function compare(
 }
 
 /** A command that fails only in a copy was not reproduced, so its results prove nothing. */
-function gapOf({ exitCode, timedOut, stderr }: Outcome, natural: number | undefined): string | undefined {
+function gapOf(
+  { exitCode, timedOut, stderr }: TrialOutcome,
+  natural: number | undefined,
+): string | undefined {
   const instead = 'in a copy of its inputs the command';
   const nothing = 'so nothing could be compared';
   if (timedOut) return `${instead} did not end in time, ${nothing}`;
@@ -107,14 +110,16 @@ function outcomeOf(name: Variation, causes: readonly Cause[], noSpaces: string |
 /** State must not change the result. Uses the state of an earlier run, or else what the clean run left. */
 async function tryState(
   trials: Trials,
-  still: Outcome,
+  still: TrialOutcome,
   causes: readonly Cause[],
   { paths, earlier }: RepeatableAction['state'],
 ): Promise<Pick<Reproduction, 'findings' | 'variations'>> {
   if (paths.length === 0) return { findings: [], variations: [] };
   const outcome = await trials.run({ varied: [], stateFrom: earlier ?? still.folder });
   const explained = subjectsOf(causes);
-  const differing = subjectsThatDiffer(still, outcome).filter((subject) => !explained.has(keyOf(subject)));
+  const differing = subjectsThatDiffer(still, outcome).filter(
+    (subject) => !explained.has(subjectKey(subject)),
+  );
   const what = earlier === undefined ? 'the state that a clean run leaves' : 'the state of an earlier run';
   const variation = { name: 'state', what };
   const [first] = differing;
@@ -127,13 +132,13 @@ async function tryState(
 }
 
 function subjectsOf(causes: readonly Cause[]): Set<string> {
-  return new Set(causes.flatMap(({ subjects }) => subjects.map(keyOf)));
+  return new Set(causes.flatMap(({ subjects }) => subjects.map(subjectKey)));
 }
 
 /** Each alone. Reported for information: the value is the same for everybody. */
 async function tryFixedVariables(
   trials: Trials,
-  still: Outcome,
+  still: TrialOutcome,
   causes: readonly Cause[],
   variables: Readonly<Record<string, string>>,
 ): Promise<VariationReport[]> {
@@ -141,7 +146,7 @@ async function tryFixedVariables(
   const reports: VariationReport[] = [];
   for (const [name, value] of Object.entries(variables)) {
     const outcome = await trials.run({ varied: [], replaced: { [name]: value } });
-    const matters = subjectsThatDiffer(still, outcome).some((subject) => !explained.has(keyOf(subject)));
+    const matters = subjectsThatDiffer(still, outcome).some((subject) => !explained.has(subjectKey(subject)));
     const what = `the variable ${name}, set to ${value}`;
     const reason = `${name} is fixed and in the key, so this is no finding`;
     reports.push(matters ? { name, what, outcome: 'differs', reason } : { name, what, outcome: 'same' });

@@ -2,8 +2,8 @@
 
 import { bisect } from './bisect.ts';
 import type { Cause, Reason } from './causes.ts';
-import { describeDifference, keyOf, type Subject, subjectsThatDiffer } from './comparison.ts';
-import { NOISE, type Outcome, type TrialRequest, type Trials } from './trial.ts';
+import { describeDifference, type Subject, subjectKey, subjectsThatDiffer } from './comparison.ts';
+import { NOISE, type TrialOutcome, type TrialRequest, type Trials } from './trial.ts';
 import type { Variation } from './variation.ts';
 
 /** `elapsed`: monotonic clocks run instead of standing still. */
@@ -11,7 +11,7 @@ type Change = Variation | 'elapsed';
 
 /** The run that the others are compared with. */
 interface Base {
-  readonly outcome: Outcome;
+  readonly outcome: TrialOutcome;
   /** What differs between two such runs and cannot be compared. */
   readonly unsteady: readonly Subject[];
   /** Monotonic clocks are frozen. Only if necessary: a program that sleeps by them waits long. */
@@ -28,7 +28,7 @@ export class CauseSearch {
   }
 
   /** `baseline`: a run with nothing varied. */
-  async causes(baseline: Outcome): Promise<Cause[]> {
+  async causes(baseline: TrialOutcome): Promise<Cause[]> {
     const all = this.#trials.keep(await this.#trials.run({ varied: this.#possible }), 'all');
     const differing = subjectsThatDiffer(baseline, all);
     if (differing.length === 0) return [];
@@ -46,7 +46,7 @@ export class CauseSearch {
    * Finds conditions under which two runs with nothing varied agree as far as possible. Any remaining
    * difference would look like the effect of a variation.
    */
-  async #base(still: Outcome): Promise<Base> {
+  async #base(still: TrialOutcome): Promise<Base> {
     const unsteady = subjectsThatDiffer(still, await this.#trials.run({ varied: [] }));
     if (unsteady.length === 0) return { outcome: still, unsteady, frozen: false };
     const frozen = await this.#trials.run({ varied: [], frozen: true });
@@ -111,19 +111,19 @@ export class CauseSearch {
     return found.length > 0 ? found : [whole];
   }
 
-  async #tried(base: Base, trial: TrialRequest): Promise<{ outcome: Outcome; subjects: Subject[] }> {
+  async #tried(base: Base, trial: TrialRequest): Promise<{ outcome: TrialOutcome; subjects: Subject[] }> {
     const outcome = await this.#trials.run(trial);
     return { outcome, subjects: without(subjectsThatDiffer(base.outcome, outcome), base.unsteady) };
   }
 }
 
 function without(subjects: readonly Subject[], others: readonly Subject[]): Subject[] {
-  const keys = new Set(others.map(keyOf));
-  return subjects.filter((subject) => !keys.has(keyOf(subject)));
+  const keys = new Set(others.map(subjectKey));
+  return subjects.filter((subject) => !keys.has(subjectKey(subject)));
 }
 
 /** Described now: the next run deletes the outputs of `varied`. A variable's value may be a secret. */
-function causeOf(by: Reason, base: Outcome, varied: Outcome, subjects: readonly Subject[]): Cause {
+function causeOf(by: Reason, base: TrialOutcome, varied: TrialOutcome, subjects: readonly Subject[]): Cause {
   const [first] = subjects;
   if (first === undefined) throw new Error('a cause without an effect');
   const { wordOffset, description } = describeDifference(first, base, varied, by === 'environment');

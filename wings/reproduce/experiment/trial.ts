@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { isWithin, type RelPath, toSystemPath } from '../../../core/path.ts';
 import { makeFolder } from '../../../system/files/make-folder.ts';
 import { removeTree } from '../../../system/files/remove-tree.ts';
-import { type ClockSettings, type Mount, mountOption, optionsFor } from './conditions.ts';
+import { type ClockSettings, mountOption, optionsFor, type VariedMount } from './conditions.ts';
 import { copyInto, makeCopy } from './copy.ts';
 import { runVaried } from './helper.ts';
-import { changesBetween, type Manifest, manifestOf } from './manifest.ts';
+import { changesBetween, manifestOf, type OutputManifest } from './manifest.ts';
 import type { Variation } from './variation.ts';
 
 /** An action that can run again, with its workspace at any path. */
@@ -57,9 +57,9 @@ export interface TrialRequest {
   readonly stateFrom?: string;
 }
 
-export interface Outcome {
+export interface TrialOutcome {
   readonly exitCode: number;
-  readonly changes: Manifest;
+  readonly changes: OutputManifest;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
   readonly timedOut: boolean;
@@ -92,7 +92,7 @@ export class Trials {
   readonly #setup: TrialSetup;
   readonly #original: string;
   readonly #paths: readonly RelPath[];
-  readonly #before: Manifest;
+  readonly #before: OutputManifest;
   readonly #heldMs: number;
   /** The number of runs so far. */
   count = 0;
@@ -120,7 +120,7 @@ export class Trials {
     replaced = {},
     frozen = false,
     stateFrom,
-  }: TrialRequest): Promise<Outcome> {
+  }: TrialRequest): Promise<TrialOutcome> {
     const set = new Set(varied);
     const { helper, root, namespaces: spaces, holdMs, signal } = this.#setup;
     const sinceMs = Date.now();
@@ -143,7 +143,7 @@ export class Trials {
   }
 
   /** The state is not part of the result. */
-  #madeIn(copy: string): Manifest {
+  #madeIn(copy: string): OutputManifest {
     const made = changesBetween(this.#before, manifestOf(copy));
     for (const path of made.keys()) if (this.#isState(path)) made.delete(path);
     return made;
@@ -161,7 +161,7 @@ export class Trials {
   }
 
   /** Moves a run's copy out of the way of the next run. */
-  keep(outcome: Outcome, name: string): Outcome {
+  keep(outcome: TrialOutcome, name: string): TrialOutcome {
     const folder = join(this.#setup.root, name);
     removeTree(folder);
     renameSync(outcome.folder, folder);
@@ -180,12 +180,12 @@ export class Trials {
   }
 
   /** Mounts of kept folders come first: once the copy covers the workspace, the workspace is hidden. */
-  #mounts(copy: string): Mount[] {
+  #mounts(copy: string): VariedMount[] {
     const { namespaces: spaces, overlay } = this.#setup;
     const { workspace, kept } = this.#action;
     if (!spaces) return [];
     const shown = kept.map(
-      (path): Mount => ({
+      (path): VariedMount => ({
         from: join(workspace, path),
         at: join(copy, path),
         readOnly: true,

@@ -4,10 +4,11 @@ import { type Digest, digestOf, type Hash, toWire } from '../../../../core/diges
 import type { MissCause, ReportedStep, RunReport } from '../../../../core/metadata/run-report.ts';
 import { type Namespace, parseNamespace, protocolNamespace } from '../../../../core/namespace.ts';
 import { Action, ActionResult, Command } from '../../../../core/proto/generated/reapi.ts';
+import { MINUTE } from '../../../../core/units.ts';
 import type { History } from '../../../../store/history.ts';
 import { openDiskStore } from '../../../../store/open.ts';
 import type { Store } from '../../../../store/store.ts';
-import { Figures, HOUR, MINUTE } from '../../activity/figures.ts';
+import { ActivityFigures, HOUR } from '../../activity/figures.ts';
 import { Reports } from '../../runs/keep-report.ts';
 
 export interface Filled {
@@ -188,7 +189,7 @@ function causeOf(number: number): MissCause {
 async function putFigures(history: History): Promise<void> {
   const end = Date.now() - MINUTE;
   const clock = { now: end - 8 * DAY };
-  const figures = new Figures('bench', () => clock.now);
+  const figures = new ActivityFigures('bench', () => clock.now);
   const count = async (namespaces: readonly Namespace[]) => {
     for (const namespace of namespaces) {
       const counters = figures.of(namespace);

@@ -1,6 +1,7 @@
 // What the server tells of the requests of real protocols: hits, misses, the tail, and requests as runs.
 import { expect, test, vi } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
+import { MINUTE } from '../../../../core/units.ts';
 import type { Identity } from '../../../../server/access/identity.ts';
 import { contentOf } from '../../../../server/history/documents.ts';
 import { Accounting } from '../../../../server/request/accounting.ts';
@@ -11,7 +12,6 @@ import { METADATA, metadataOf } from '../../../../test/server/request/metadata.t
 import { ask } from '../../../../test/server/rig.ts';
 import { resultWith } from '../../../../test/store/content.ts';
 import { Activity } from '../../activity/activity.ts';
-import { MINUTE } from '../../activity/figures.ts';
 import type { StoredLookups } from '../../activity/groups.ts';
 import type { Now, Run, Runs, Setup, Storage, Tail } from '../../api/types.ts';
 import { testServer } from '../rig.ts';

@@ -1,11 +1,12 @@
 // Figures by minute and hour: they add up over processes, survive a restart, and lose nothing at a rollover.
 import { expect, test } from 'vitest';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../../../core/namespace.ts';
+import { MINUTE } from '../../../../core/units.ts';
 import { HISTORY_DOCUMENTS } from '../../../../server/limits.ts';
 import { bucketOf, emptyLatency, LATENCY_BOUNDS, quantile } from '../../../../server/request/latency.ts';
 import type { History } from '../../../../store/history.ts';
 import { memoryHistory } from '../../../../store/memory/history.ts';
-import { Figures, HOUR, MINUTE, TEN_MINUTES } from '../../activity/figures.ts';
+import { ActivityFigures, HOUR, TEN_MINUTES } from '../../activity/figures.ts';
 import { DASHBOARD } from '../../limits.ts';
 
 const WEB = parseNamespace('web');
@@ -14,7 +15,7 @@ const START = Date.parse('2026-11-17T10:58:30.000Z');
 
 function clocked(process: string, at = START) {
   const clock = { now: at };
-  return { clock, figures: new Figures(process, () => clock.now) };
+  return { clock, figures: new ActivityFigures(process, () => clock.now) };
 }
 
 const hits = (counters: readonly { readonly hits: number }[]) => counters.map((one) => one.hits);

@@ -4,7 +4,7 @@ import { parseNamespace } from '../../../../core/namespace.ts';
 import { contentOf } from '../../../../server/history/documents.ts';
 import type { HistoryDocument } from '../../../../store/history.ts';
 import { STORE } from '../../../../store/limits.ts';
-import { bucketOf, type Durations, quantile } from '../../trends/durations.ts';
+import { type DurationBuckets, durationBucketOf, durationQuantile } from '../../trends/durations.ts';
 import {
   OTHER,
   type RunSteps,
@@ -72,7 +72,7 @@ test('beyond the bound, the branches with the fewest steps become one, and no to
   const rows = rowsIn(newest);
   expect(rows.length).toBeLessThanOrEqual(1000);
   expect(sum(rows, ({ misses }) => misses)).toBe(206 * 20);
-  expect(sum(rows, ({ durations }) => durations.get(bucketOf(100)) ?? 0)).toBe(206 * 20);
+  expect(sum(rows, ({ durations }) => durations.get(durationBucketOf(100)) ?? 0)).toBe(206 * 20);
   const of = (branch: string) => rows.filter((row) => row.branch === branch);
   expect(of('main').map(({ misses }) => misses)).toEqual(steps.map(() => 1));
   expect(of(OTHER)).toHaveLength(20);
@@ -97,13 +97,14 @@ test('a hostile week has a bound, too: more steps, branches and repositories tha
 });
 
 test('a quantile is right to 4 %', () => {
-  const durations: Durations = new Map();
-  for (let ms = 1; ms <= 10_000; ms++) durations.set(bucketOf(ms), (durations.get(bucketOf(ms)) ?? 0) + 1);
+  const durations: DurationBuckets = new Map();
+  for (let ms = 1; ms <= 10_000; ms++)
+    durations.set(durationBucketOf(ms), (durations.get(durationBucketOf(ms)) ?? 0) + 1);
   for (const share of [0.5, 0.95]) {
-    const found = quantile(durations, share) ?? 0;
+    const found = durationQuantile(durations, share) ?? 0;
     expect(Math.abs(found / (share * 10_000) - 1)).toBeLessThan(0.04);
   }
-  expect(quantile(new Map(), 0.5)).toBeUndefined();
-  expect(bucketOf(0)).toBe(0);
-  expect(bucketOf(Number.MAX_SAFE_INTEGER)).toBe(bucketOf(2 ** 32));
+  expect(durationQuantile(new Map(), 0.5)).toBeUndefined();
+  expect(durationBucketOf(0)).toBe(0);
+  expect(durationBucketOf(Number.MAX_SAFE_INTEGER)).toBe(durationBucketOf(2 ** 32));
 });

@@ -26,7 +26,7 @@ import type { SizeLimit } from '../../../../store/size-limit.ts';
 import { FLEET } from '../../limits.ts';
 import { HOLDERS_BELOW } from '../index/held-bytes.ts';
 import type { HeldBytes } from '../space.ts';
-import type { TenantNumbers } from '../tenants.ts';
+import type { FleetTenants } from '../tenants.ts';
 
 /** The parts of a fleet that hold bytes. */
 export const PARTS = ['bucket', 'index'] as const;
@@ -104,7 +104,7 @@ export class FleetAccount {
   }
 }
 
-export interface Holder {
+export interface FleetHolder {
   /** In the table of tenants. */
   readonly name: string;
   readonly accounts: readonly FleetAccount[];
@@ -121,18 +121,18 @@ export interface HeldByList extends HeldBytes {
   readonly holders: readonly number[];
 }
 
-const REST: Holder = { name: HOLDER, accounts: [] };
+const REST: FleetHolder = { name: HOLDER, accounts: [] };
 
 export class FleetAccounts {
   readonly all: readonly FleetAccount[];
-  readonly #byPrefix = new Map<string, Holder>();
-  readonly #byNamespace = new Map<string, Holder>();
-  readonly #tenants: Pick<TenantNumbers, 'assign'>;
+  readonly #byPrefix = new Map<string, FleetHolder>();
+  readonly #byNamespace = new Map<string, FleetHolder>();
+  readonly #tenants: Pick<FleetTenants, 'assign'>;
 
   constructor(
     settings: readonly AccountSettings[],
     limits: HeldBytes,
-    tenants: Pick<TenantNumbers, 'assign'>,
+    tenants: Pick<FleetTenants, 'assign'>,
   ) {
     this.all = settings.map((one) => new FleetAccount(one, limits));
     this.#tenants = tenants;
@@ -147,7 +147,7 @@ export class FleetAccounts {
   }
 
   /** `stored` may be the namespace of a protocol, or of a rival. Undefined: nothing is counted. */
-  holderOf(stored: string): Holder | undefined {
+  holderOf(stored: string): FleetHolder | undefined {
     if (this.isEmpty) return undefined;
     const known = this.#byNamespace.get(stored);
     if (known) return known;
@@ -158,11 +158,11 @@ export class FleetAccounts {
     return holder;
   }
 
-  #holderBelow(path: string): Holder {
+  #holderBelow(path: string): FleetHolder {
     return nearestIn(this.#byPrefix, path) ?? REST;
   }
 
-  async numbersOf({ name }: Holder): Promise<HolderNumbers> {
+  async numbersOf({ name }: FleetHolder): Promise<HolderNumbers> {
     return { own: await this.#numberOf(name), rest: await this.#numberOf(REST.name) };
   }
 
@@ -193,9 +193,9 @@ export interface HolderRow {
 }
 
 export class AccountsByNumber {
-  readonly #holders: ReadonlyMap<number, Holder>;
+  readonly #holders: ReadonlyMap<number, FleetHolder>;
 
-  constructor(holders: readonly (readonly [number, Holder])[]) {
+  constructor(holders: readonly (readonly [number, FleetHolder])[]) {
     this.#holders = new Map(holders);
   }
 

@@ -6,7 +6,7 @@ import type { Hash } from '../../../../core/digest.ts';
 import { FLEET } from '../../limits.ts';
 import { numberArray, type Queries, type Statement } from '../index/database.ts';
 import { holdersOfResult, labelInIndex, labelsHeld, resultInIndex, takenOut } from '../index/held-bytes.ts';
-import type { FleetAccounts, Holder } from './accounts.ts';
+import type { FleetAccounts, FleetHolder } from './accounts.ts';
 import { hold } from './holding.ts';
 
 const PAGE: Statement = {
@@ -112,7 +112,7 @@ export class HolderWalk {
     return rows.length > 0;
   }
 
-  async #give(queries: Queries, holder: Holder, results: readonly PageRow[]): Promise<void> {
+  async #give(queries: Queries, holder: FleetHolder, results: readonly PageRow[]): Promise<void> {
     const numbers = await this.#accounts.numbersOf(holder);
     await queries.query(SET, [numberArray(results.map(({ id }) => id)), numbers.own]);
     await hold(queries, [...new Set(results.flatMap(({ hashes }) => hashes))], numbers);

@@ -21,7 +21,7 @@ import { Semaphore } from '../../../../store/shared/semaphore.ts';
 import { FLEET } from '../../limits.ts';
 import { connectionOf, explained, IndexRefusal } from './connection.ts';
 import { away, faultOfStatement, isOfStatement, isRepeatable } from './faults.ts';
-import { Session } from './session.ts';
+import { DatabaseSession } from './session.ts';
 
 /** A statement is prepared once in each connection. */
 export interface Statement {
@@ -71,7 +71,7 @@ export class Database implements Queries {
   #isClosed = false;
   #probe: NodeJS.Timeout | undefined;
   readonly #watch: NodeJS.Timeout;
-  readonly #sessions = new Set<Session>();
+  readonly #sessions = new Set<DatabaseSession>();
 
   /**
    * Opens also while PostgreSQL is away. Throws ASSAY_INDEX_VERSION if its tables do not fit, and IndexRefusal if it
@@ -190,9 +190,9 @@ export class Database implements Queries {
   }
 
   /** A connection for the caller alone. It ends when the connection to PostgreSQL is lost (D3). */
-  async openSession(): Promise<Session> {
+  async openSession(): Promise<DatabaseSession> {
     this.#refuseIfAway();
-    const session = await Session.open(this.#connect(1), () => this.#sessions.delete(session));
+    const session = await DatabaseSession.open(this.#connect(1), () => this.#sessions.delete(session));
     this.#sessions.add(session);
     return session;
   }

@@ -32,7 +32,7 @@ const ADVANCE: Statement = {
   text: 'UPDATE assay.clock SET tick = tick + 1 WHERE tick = $1',
 };
 
-export class LogicalClock {
+export class FleetClock {
   readonly #now: () => number;
   #database: Database | undefined;
   #tickMs: number | undefined;

@@ -11,7 +11,7 @@ const BEGIN: Statement = { name: 'session begin', text: 'BEGIN' };
 const COMMIT: Statement = { name: 'session commit', text: 'COMMIT' };
 const ROLLBACK: Statement = { name: 'session rollback', text: 'ROLLBACK' };
 
-export class Session implements Queries {
+export class DatabaseSession implements Queries {
   readonly #pool: pg.Pool;
   readonly #client: pg.PoolClient;
   readonly #onEnd: () => void;
@@ -22,10 +22,10 @@ export class Session implements Queries {
   #last: Promise<unknown> = Promise.resolve();
 
   /** A pool for one connection. It ends with the session. */
-  static async open(pool: pg.Pool, onEnd: () => void): Promise<Session> {
+  static async open(pool: pg.Pool, onEnd: () => void): Promise<DatabaseSession> {
     pool.on('error', () => {});
     try {
-      return new Session(pool, await pool.connect(), onEnd);
+      return new DatabaseSession(pool, await pool.connect(), onEnd);
     } catch (error) {
       pool.end().catch(() => {});
       throw isOfStatement(error) ? faultOfStatement(error) : away(messageOf(error));

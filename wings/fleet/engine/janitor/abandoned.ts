@@ -5,7 +5,7 @@
 import { STORE } from '../../../../store/limits.ts';
 import { FLEET } from '../../limits.ts';
 import type { Queries, Statement } from '../index/database.ts';
-import type { LogicalClock } from '../index/logical-clock.ts';
+import type { FleetClock } from '../index/logical-clock.ts';
 import { CONDEMNED, PART, UPLOADING } from '../index/object-rows.ts';
 
 const drop = (name: string, old: string): Statement => ({
@@ -54,7 +54,7 @@ const OBJECTS: Statement = {
 };
 
 /** Returns how many objects were condemned. */
-export async function condemnAbandoned(queries: Queries, clock: LogicalClock): Promise<number> {
+export async function condemnAbandoned(queries: Queries, clock: FleetClock): Promise<number> {
   const [uploads] = await queries.query<Dropped>(UPLOADS, [clock.ticksFor(STORE.abandonedUploadMs)]);
   const idle = await queries.query(OBJECTS, [clock.ticksFor(FLEET.idleObjectMs)]);
   return (uploads?.condemned ?? 0) + idle.length;

@@ -15,7 +15,7 @@ import type { FleetAccounts, HeldByList } from '../accounts/accounts.ts';
 import { HolderWalk } from '../accounts/walk.ts';
 import type { Queries, Statement } from '../index/database.ts';
 import { blobInIndex, holdersIn, holdersOfResult, inBucket, resultInIndex } from '../index/held-bytes.ts';
-import type { LogicalClock } from '../index/logical-clock.ts';
+import type { FleetClock } from '../index/logical-clock.ts';
 import type { HeldBytes } from '../space.ts';
 import type { Mandate } from './election.ts';
 
@@ -154,14 +154,14 @@ export interface Held extends HeldBytes {
 }
 
 export class FleetCount {
-  readonly #clock: LogicalClock;
+  readonly #clock: FleetClock;
   readonly #accounts: FleetAccounts;
   readonly #now: () => number;
   #countedAnewAt: number;
   /** Before each count of a day, and before the first one of new accounts. */
   #walk: HolderWalk | undefined;
 
-  constructor(clock: LogicalClock, accounts: FleetAccounts, now: () => number) {
+  constructor(clock: FleetClock, accounts: FleetAccounts, now: () => number) {
     this.#clock = clock;
     this.#accounts = accounts;
     this.#now = now;

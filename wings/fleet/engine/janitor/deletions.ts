@@ -8,9 +8,9 @@
 import { FLEET } from '../../limits.ts';
 import type { Bucket } from '../bucket.ts';
 import type { Statement } from '../index/database.ts';
-import type { LogicalClock } from '../index/logical-clock.ts';
+import type { FleetClock } from '../index/logical-clock.ts';
 import { CONDEMNED } from '../index/object-rows.ts';
-import type { Right } from '../ownership/ownership.ts';
+import type { DeletionRight } from '../ownership/ownership.ts';
 import type { Mandate } from './election.ts';
 
 const TO_DELETE: Statement = {
@@ -35,11 +35,11 @@ const AGAIN: Statement = {
 
 export class Deletions {
   readonly #bucket: Bucket;
-  readonly #clock: LogicalClock;
+  readonly #clock: FleetClock;
   readonly #onRefused: (count: number) => void;
 
   /** `onRefused` gets how many objects the bucket would not delete. */
-  constructor(bucket: Bucket, clock: LogicalClock, onRefused: (count: number) => void) {
+  constructor(bucket: Bucket, clock: FleetClock, onRefused: (count: number) => void) {
     this.#bucket = bucket;
     this.#clock = clock;
     this.#onRefused = onRefused;
@@ -48,7 +48,7 @@ export class Deletions {
   /** Deletes what was condemned long enough, in steps. `onDeleted` is called for each step. */
   async deleteCondemned(
     mandate: Mandate,
-    right: Right,
+    right: DeletionRight,
     onDeleted: (count: number) => boolean,
   ): Promise<void> {
     while (!this.#bucket.isAway) {

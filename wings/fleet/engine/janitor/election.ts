@@ -12,7 +12,7 @@ import { messageOf } from '../../../../core/errors.ts';
 import type { OnStoreEvent } from '../../../../store/events.ts';
 import { FLEET } from '../../limits.ts';
 import type { Database, Queries, Statement } from '../index/database.ts';
-import type { Session } from '../index/session.ts';
+import type { DatabaseSession } from '../index/session.ts';
 
 const IDLE = (milliseconds: number): Statement => ({
   name: '',
@@ -56,7 +56,7 @@ export interface Mandate extends Queries {
 export class Election {
   readonly #options: ElectionOptions;
   readonly #idleMs: number;
-  #held: { readonly session: Session; readonly pid: number } | undefined;
+  #held: { readonly session: DatabaseSession; readonly pid: number } | undefined;
   /** The start of the last statement that PostgreSQL has answered. */
   #sureFrom = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;

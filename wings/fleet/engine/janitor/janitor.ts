@@ -22,9 +22,9 @@ import { FLEET } from '../../limits.ts';
 import type { FleetAccount, FleetAccounts } from '../accounts/accounts.ts';
 import type { Bucket } from '../bucket.ts';
 import type { Database, Statement } from '../index/database.ts';
-import type { LogicalClock } from '../index/logical-clock.ts';
+import type { FleetClock } from '../index/logical-clock.ts';
 import { CONDEMNED, type ObjectRows } from '../index/object-rows.ts';
-import type { Ownership } from '../ownership/ownership.ts';
+import type { FleetOwnership } from '../ownership/ownership.ts';
 import type { FleetFigures, FleetSpace, HeldBytes } from '../space.ts';
 import type { WrongObjects } from '../wrong-objects.ts';
 import { condemnAbandoned, dropSurplus } from './abandoned.ts';
@@ -62,10 +62,10 @@ const READ: Statement = {
 export interface JanitorOptions {
   readonly database: Database;
   readonly bucket: Bucket;
-  readonly clock: LogicalClock;
+  readonly clock: FleetClock;
   readonly objectRows: ObjectRows;
   readonly election: Election;
-  readonly ownership: Ownership;
+  readonly ownership: FleetOwnership;
   readonly wrong: WrongObjects;
   readonly accounts: FleetAccounts;
   readonly space: FleetSpace;

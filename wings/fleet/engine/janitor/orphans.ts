@@ -14,7 +14,7 @@ import type { Bucket } from '../bucket.ts';
 import type { Queries, Statement } from '../index/database.ts';
 import { CONDEMNED, ORPHAN } from '../index/object-rows.ts';
 import { UUID } from '../ownership/object-names.ts';
-import type { Right } from '../ownership/ownership.ts';
+import type { DeletionRight } from '../ownership/ownership.ts';
 
 const POSITION: Statement = {
   name: 'orphans position',
@@ -56,7 +56,7 @@ export class Orphans {
   }
 
   /** One page. Returns how many orphans were condemned: all of a pass, at its end. */
-  async look(queries: Queries, right: Right): Promise<number> {
+  async look(queries: Queries, right: DeletionRight): Promise<number> {
     const bucket = this.#bucket;
     if (bucket.isAway) return 0;
     const [position] = await queries.query<{ after: string | null; listed: number }>(POSITION);

@@ -12,7 +12,7 @@ import type { Objects } from '../objects.ts';
 import { type FleetObject, putObject, readObject } from './fleet-object.ts';
 import { type FleetState, readState, takeOver } from './fleet-row.ts';
 import { UUID } from './object-names.ts';
-import { judge, type Verdict } from './verdict.ts';
+import { judgeOwnership, type OwnershipVerdict } from './verdict.ts';
 
 const UNNAMED = `
   FROM unnest($1::uuid[]) AS listed(name)
@@ -34,7 +34,7 @@ const ENDED: Statement = { name: 'adopt ended', text: 'UPDATE assay.fleet SET or
 
 export interface Found extends FleetState {
   readonly object: FleetObject | 'absent' | 'damaged';
-  readonly verdict: Verdict;
+  readonly verdict: OwnershipVerdict;
 }
 
 export interface ListedOrphans {
@@ -60,7 +60,7 @@ export class Adoption {
   async find(): Promise<Found> {
     const object = await readObject(this.#objects);
     const state = await readState(this.#database);
-    return { ...state, object, verdict: judge(state, object) };
+    return { ...state, object, verdict: judgeOwnership(state, object) };
   }
 
   /** The id of the prefix stays: the other database still fits it, and is told that it is no longer the owner. */

@@ -30,14 +30,14 @@ interface Identity extends FleetState {
 }
 
 /** What the row and the object say, after the first node has written them. Throws ASSAY_FLEET_MISMATCH. */
-export async function identify(queries: Queries, objects: Objects): Promise<Identity> {
+export async function identifyFleet(queries: Queries, objects: Objects): Promise<Identity> {
   const object = await readObject(objects);
   const state = await readState(queries);
   if (state.row) return { ...state, object: await confirmed(objects, state.row, object) };
   if (object === 'absent') await refuseUnlessTheyFit(queries, objects);
   else throw mismatch(`the objects belong to ${nameOf(object)}, and the database to no fleet`);
   await addRow(queries);
-  return identify(queries, objects);
+  return identifyFleet(queries, objects);
 }
 
 /** The object of a row. A first node may have died between the row and its object. */

@@ -27,9 +27,9 @@ import type { Queries } from '../index/database.ts';
 import type { Objects } from '../objects.ts';
 import { putObject, readObject } from './fleet-object.ts';
 import { advance, type FleetRow, readState, stop } from './fleet-row.ts';
-import { identify } from './identify.ts';
+import { identifyFleet } from './identify.ts';
 import { isOwnName, newName } from './object-names.ts';
-import { judge, type Verdict } from './verdict.ts';
+import { judgeOwnership, type OwnershipVerdict } from './verdict.ts';
 
 export interface OwnershipOptions {
   readonly database: Queries;
@@ -38,14 +38,14 @@ export interface OwnershipOptions {
 }
 
 /** The right to delete, of one epoch. */
-export interface Right {
+export interface DeletionRight {
   /** Throws ASSAY_FLEET_NOT_OWNER unless it still holds (O1). */
   confirm(): Promise<void>;
   /** Whether this database may take an object for its own orphan (O5). */
   isOwnName(name: string): boolean;
 }
 
-export class Ownership {
+export class FleetOwnership {
   readonly #options: OwnershipOptions;
   /** What the row said last. Undefined until the object was compared with it, and after each loss of PostgreSQL. */
   #row: FleetRow | undefined;
@@ -89,11 +89,11 @@ export class Ownership {
 
   async #identify(): Promise<void> {
     const { database, objects } = this.#options;
-    const identity = await identify(database, objects).catch((error: unknown) => {
+    const identity = await identifyFleet(database, objects).catch((error: unknown) => {
       if (isMismatch(error)) this.#report(error.message);
       throw error;
     });
-    const verdict = judge(identity, identity.object);
+    const verdict = judgeOwnership(identity, identity.object);
     if (verdict.kind === 'stopped') await this.#stop(identity.row, verdict);
     else this.#row = identity.row;
   }
@@ -107,7 +107,7 @@ export class Ownership {
   }
 
   /** Begins a round of the elected janitor. Undefined: it must not delete objects. */
-  async claim(queries: Queries): Promise<Right | undefined> {
+  async claim(queries: Queries): Promise<DeletionRight | undefined> {
     const { objects } = this.#options;
     await this.identify();
     const { row, verdict } = await this.#judge(queries);
@@ -129,11 +129,11 @@ export class Ownership {
     };
   }
 
-  async #judge(queries: Queries): Promise<{ row: FleetRow | undefined; verdict: Verdict }> {
+  async #judge(queries: Queries): Promise<{ row: FleetRow | undefined; verdict: OwnershipVerdict }> {
     // In this order (O2).
     const object = await readObject(this.#options.objects);
     const state = await readState(queries);
-    const verdict = judge(state, object);
+    const verdict = judgeOwnership(state, object);
     if (verdict.kind === 'stopped') await this.#stop(state.row, verdict);
     return { row: state.row, verdict };
   }
@@ -141,7 +141,7 @@ export class Ownership {
   /** The row tells the other nodes. */
   async #stop(
     row: FleetRow | undefined,
-    { detail, isFinal }: Extract<Verdict, { kind: 'stopped' }>,
+    { detail, isFinal }: Extract<OwnershipVerdict, { kind: 'stopped' }>,
   ): Promise<void> {
     this.#report(detail);
     if (!row) return this.forget();

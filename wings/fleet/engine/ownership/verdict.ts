@@ -3,7 +3,7 @@
 import type { FleetObject } from './fleet-object.ts';
 import type { FleetState } from './fleet-row.ts';
 
-export type Verdict =
+export type OwnershipVerdict =
   | { readonly kind: 'owner' }
   /** A late PUT has brought back what this database has superseded: the object must be written again. */
   | { readonly kind: 'outdated object' }
@@ -12,7 +12,10 @@ export type Verdict =
 
 const ADOPT = 'If this database shall own the objects, run `assay db adopt`';
 
-export function judge({ here, row }: FleetState, object: FleetObject | 'absent' | 'damaged'): Verdict {
+export function judgeOwnership(
+  { here, row }: FleetState,
+  object: FleetObject | 'absent' | 'damaged',
+): OwnershipVerdict {
   if (!row) return stopped('the row of assay.fleet is gone: was another dump restored?');
   if (row.isFinal) return { kind: 'stopped', detail: row.alarm ?? '', isFinal: true };
   if (object === 'absent') return stopped('the bucket has no object assay-fleet: somebody has removed it');
@@ -36,6 +39,6 @@ export function judge({ here, row }: FleetState, object: FleetObject | 'absent' 
   return { kind: 'owner' };
 }
 
-function stopped(reason: string, isFinal = false): Verdict {
+function stopped(reason: string, isFinal = false): OwnershipVerdict {
   return { kind: 'stopped', detail: `No object is deleted: ${reason}. ${ADOPT}`, isFinal };
 }

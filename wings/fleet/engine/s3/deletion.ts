@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { concurrently } from '../../../../core/concurrently.ts';
 import { elements, elementText, encodedText } from '../aws/xml.ts';
 import { S3 } from './limits.ts';
-import { away, type Requests, refused, type S3Request, textOf } from './requests.ts';
+import { bodyText, bucketAway, bucketRefused, type Requests, type S3Request } from './requests.ts';
 
 /** What servers answer that do not know the request. */
 const UNKNOWN_REQUEST: ReadonlySet<number> = new Set([400, 404, 405, 411, 415, 501]);
@@ -43,13 +43,13 @@ export class ObjectDeletion {
     if (!answer.ok) {
       if (answer.code === 'AccessDenied') return [...names];
       if (!UNKNOWN_REQUEST.has(answer.status) || answer.code === 'NoSuchBucket')
-        throw refused(request, answer);
+        throw bucketRefused(request, answer);
       this.#isOneByOne = true;
       return undefined;
     }
-    const xml = await textOf(answer.body);
+    const xml = await bodyText(answer.body);
     if (!/<\/DeleteResult>|<DeleteResult[^>]*\/>/.test(xml))
-      throw away(request, 'it answered without a result');
+      throw bucketAway(request, 'it answered without a result');
     return elements(xml, 'Error').flatMap((entry) => {
       const key = elementText(entry, 'Key') ?? '';
       return elementText(entry, 'Code') === 'NoSuchKey' ? [] : [key.slice(prefix.length)];
@@ -60,7 +60,7 @@ export class ObjectDeletion {
     const refusedNames: string[] = [];
     await concurrently(names, S3.concurrentDeletes, async (name) => {
       const answer = await this.#requests.send({ method: 'DELETE', name });
-      if (answer.ok) await textOf(answer.body);
+      if (answer.ok) await bodyText(answer.body);
       else if (answer.code !== 'NoSuchKey') refusedNames.push(name);
     });
     return refusedNames;

@@ -3,7 +3,7 @@
 import { elementText } from '../aws/xml.ts';
 import { S3 } from './limits.ts';
 import type { ContentReader } from './outgoing.ts';
-import { away, type Requests, refused, type S3Request, textOf } from './requests.ts';
+import { bodyText, bucketAway, bucketRefused, type Requests, type S3Request } from './requests.ts';
 
 type PartBody = NonNullable<S3Request['body']>;
 
@@ -65,7 +65,7 @@ class MultipartUpload {
   ): Promise<void> {
     const begin: S3Request = { method: 'POST', name, query: { uploads: '' } };
     const uploadId = elementText((await requests.text(begin)).xml, 'UploadId');
-    if (uploadId === undefined) throw away(begin, 'it answered without an UploadId');
+    if (uploadId === undefined) throw bucketAway(begin, 'it answered without an UploadId');
     const upload = new MultipartUpload(requests, name, uploadId);
     try {
       await fill(upload);
@@ -86,10 +86,11 @@ class MultipartUpload {
     const partNumber = String(this.#etags.length + 1);
     const query = { partNumber, uploadId: this.#uploadId };
     const request: S3Request = { method: 'PUT', name: this.#name, query, body };
-    if (this.#etags.length === S3.maxParts) throw away(request, `an object has at most ${S3.maxParts} parts`);
+    if (this.#etags.length === S3.maxParts)
+      throw bucketAway(request, `an object has at most ${S3.maxParts} parts`);
     const { headers, body: answer } = await this.#requests.expect(request);
-    await textOf(answer);
-    if (headers.etag === undefined) throw away(request, 'it answered without an ETag');
+    await bodyText(answer);
+    if (headers.etag === undefined) throw bucketAway(request, 'it answered without an ETag');
     this.#etags.push(headers.etag);
   }
 
@@ -107,15 +108,15 @@ class MultipartUpload {
     const answer = await this.#requests.send(request);
     if (!answer.ok) {
       if (answer.code === 'NoSuchUpload' && (await this.#exists())) return;
-      throw refused(request, answer);
+      throw bucketRefused(request, answer);
     }
-    const code = elementText(await textOf(answer.body), 'Code');
-    if (code !== undefined) throw away(request, `it answered 200 ${code}`);
+    const code = elementText(await bodyText(answer.body), 'Code');
+    if (code !== undefined) throw bucketAway(request, `it answered 200 ${code}`);
   }
 
   async #exists(): Promise<boolean> {
     const answer = await this.#requests.send({ method: 'HEAD', name: this.#name });
-    if (answer.ok) await textOf(answer.body);
+    if (answer.ok) await bodyText(answer.body);
     return answer.ok;
   }
 }
@@ -129,6 +130,6 @@ function escaped(text: string): string {
 export async function abortUpload(requests: Requests, name: string, uploadId: string): Promise<void> {
   const request: S3Request = { method: 'DELETE', name, query: { uploadId } };
   const answer = await requests.send(request);
-  if (answer.ok) await textOf(answer.body);
-  else if (answer.code !== 'NoSuchUpload') throw refused(request, answer);
+  if (answer.ok) await bodyText(answer.body);
+  else if (answer.code !== 'NoSuchUpload') throw bucketRefused(request, answer);
 }

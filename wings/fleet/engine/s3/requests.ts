@@ -141,7 +141,7 @@ export class Requests {
   async expect(request: S3Request, signal?: AbortSignal): Promise<S3Success> {
     const answer = await this.send(request, signal);
     if (answer.ok) return answer;
-    throw refused(request, answer);
+    throw bucketRefused(request, answer);
   }
 
   /** As `expect`, with the whole answer as text. */
@@ -150,7 +150,7 @@ export class Requests {
     signal?: AbortSignal,
   ): Promise<{ readonly xml: string; readonly time: number }> {
     const { body, headers } = await this.expect(request, signal);
-    return { xml: await textOf(body), time: Date.parse(headers.date ?? '') };
+    return { xml: await bodyText(body), time: Date.parse(headers.date ?? '') };
   }
 
   /** As `expect`, for an answer of which nothing is wanted. */
@@ -186,7 +186,7 @@ export class Requests {
       const answer = await this.#dispatch(request, credentials, deadline, md5);
       if (answer.statusCode < 300 && isWhole(request)) {
         if (md5 && hasOtherBytes(singleValues(answer.headers), md5.digest('hex')))
-          throw away(request, 'it has other bytes than were sent');
+          throw bucketAway(request, 'it has other bytes than were sent');
         deadline.pause();
         const body = readBody(request, answer.body, deadline, signal);
         return {
@@ -204,7 +204,7 @@ export class Requests {
       const { failure } = contentOf(request) ?? {};
       if (failure) throw failure.error;
       if (deadline.expired) throw silence(request, deadline);
-      return { retry: error instanceof AssayError ? error : away(request, reasonOf(error)) };
+      return { retry: error instanceof AssayError ? error : bucketAway(request, reasonOf(error)) };
     }
   }
 
@@ -251,7 +251,7 @@ export class Requests {
     deadline: Deadline,
   ): Promise<Attempt> {
     const status = answer.statusCode;
-    const xml = await textOf(readBody(request, answer.body, deadline, undefined));
+    const xml = await bodyText(readBody(request, answer.body, deadline, undefined));
     const code = elementText(xml, 'Code') ?? (status === 404 ? 'NotFound' : `status ${status}`);
     const headers = singleValues(answer.headers);
     if (code === 'RequestTimeTooSkewed') {
@@ -264,10 +264,10 @@ export class Requests {
       status === 429 ||
       REPEATABLE.has(code)
     )
-      return { retry: away(request, `it answered ${status} ${code}`) };
+      return { retry: bucketAway(request, `it answered ${status} ${code}`) };
     const refusal = { status, code, cause: causeOf({ status, code, headers, xml }, this.#settings) };
     if (isOfCredentials(code) && (await this.#credentials.replace(credentials)))
-      return { retry: refused(request, { ok: false, ...refusal }) };
+      return { retry: bucketRefused(request, { ok: false, ...refusal }) };
     return { ok: false, ...refusal };
   }
 }
@@ -329,13 +329,13 @@ async function* readBody(
     signal?.throwIfAborted();
     throw deadline.expired
       ? silence(request, deadline)
-      : away(request, `its answer was cut: ${reasonOf(error)}`);
+      : bucketAway(request, `its answer was cut: ${reasonOf(error)}`);
   } finally {
     deadline.end();
   }
 }
 
-export async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
+export async function bodyText(body: AsyncIterable<Buffer>): Promise<string> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of body) {
@@ -383,17 +383,17 @@ function reasonOf(error: unknown): string {
     : error.message;
 }
 
-export function refused(request: S3Request, { status, code, cause }: S3Refusal): AssayError {
-  const fault = away(request, `it answered ${status} ${code}`);
+export function bucketRefused(request: S3Request, { status, code, cause }: S3Refusal): AssayError {
+  const fault = bucketAway(request, `it answered ${status} ${code}`);
   return cause === undefined ? fault : new BucketRefusal(`${fault.detail}: ${cause}`);
 }
 
 function silence(request: S3Request, { expired, expiredMs }: Deadline): AssayError {
   const seconds = expiredMs / 1000;
-  if (expired !== 'no answer') return away(request, `nothing moved for ${seconds} s`);
-  return new NoAnswer(away(request, `no answer within ${seconds} s`).detail);
+  if (expired !== 'no answer') return bucketAway(request, `nothing moved for ${seconds} s`);
+  return new NoAnswer(bucketAway(request, `no answer within ${seconds} s`).detail);
 }
 
-export function away({ method, name }: S3Request, reason: string): AssayError {
+export function bucketAway({ method, name }: S3Request, reason: string): AssayError {
   return new AssayError('ASSAY_BUCKET_AWAY', `${method} ${name ?? 'of the bucket'}: ${reason}`);
 }

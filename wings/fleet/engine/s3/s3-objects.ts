@@ -6,7 +6,14 @@ import { ObjectDeletion } from './deletion.ts';
 import { S3 } from './limits.ts';
 import { abortUpload, putCollected, putParts } from './multipart.ts';
 import { ContentReader } from './outgoing.ts';
-import { away, type RequestOptions, Requests, refused, type S3Request, type S3Success } from './requests.ts';
+import {
+  bucketAway,
+  bucketRefused,
+  type RequestOptions,
+  Requests,
+  type S3Request,
+  type S3Success,
+} from './requests.ts';
 import type { S3Settings } from './settings.ts';
 
 /** Sends nothing: whether the bucket can be reached is found out by the first request. */
@@ -100,7 +107,7 @@ class S3Objects implements S3Bucket {
     if (answer.ok) return exactly(request, answer, offset, length);
     if (answer.code === 'NoSuchKey') return undefined;
     if (answer.status === 416) return nothing();
-    throw refused(request, answer);
+    throw bucketRefused(request, answer);
   }
 
   delete(names: readonly string[]): Promise<readonly string[]> {
@@ -114,7 +121,7 @@ class S3Objects implements S3Bucket {
     const request: S3Request = { method: 'GET', query };
     const { xml, time } = await this.#requests.text(request);
     const isTruncated = elementText(xml, 'IsTruncated');
-    if (isTruncated === undefined) throw away(request, 'it answered without a list');
+    if (isTruncated === undefined) throw bucketAway(request, 'it answered without a list');
     const objects = elements(xml, 'Contents').map((entry): ListedObject => {
       const key = elementText(entry, 'Key') ?? '';
       const size = Number(elementText(entry, 'Size'));
@@ -174,7 +181,7 @@ async function* exactly(
   const announced = announcedBytes(status, headers, offset, length);
   if (announced === undefined) {
     leave();
-    throw away(request, 'it answered with another range');
+    throw bucketAway(request, 'it answered with another range');
   }
   let left = announced;
   for await (const piece of body) {
@@ -184,7 +191,7 @@ async function* exactly(
     // A server that does not know ranges sends the whole object.
     if (left === 0) break;
   }
-  if (left > 0) throw away(request, `its answer lacks ${left} bytes`);
+  if (left > 0) throw bucketAway(request, `its answer lacks ${left} bytes`);
 }
 
 /** How many bytes the answer must have. A server may ignore the range: then only a read from 0 can be answered. */

@@ -12,7 +12,7 @@ import { OidcIssuer } from '../../../../test/rig/oidc/issuer.ts';
 import { folder, INSTALLED, Serve } from '../../../../test/server/commands/serve-process.ts';
 import { ask, pathOf } from '../../../../test/server/rig.ts';
 import { addressOf, contentOf, putOne, readFrom, resultNaming } from '../../../../test/store/content.ts';
-import { migrateCommand, verifyCommand } from '../../commands/store.ts';
+import { migrateCommand, verifyFleetCommand } from '../../commands/store.ts';
 import { SCHEMA_VERSION } from '../../engine/index/schema.ts';
 import { S3Proxy } from '../rig/s3-proxy.ts';
 import { freshFleet } from '../rig/services.ts';
@@ -361,7 +361,7 @@ test.each([
   [migrateCommand, ['--from', '/nowhere', '--to', 'fleet'], 'holds no store'],
   [migrateCommand, ['--from', 'fleet', '--to', '/tmp/x', '--rate', '1'], 'unknown flag --rate'],
   [migrateCommand, ['fleet'], 'takes no argument "fleet"'],
-  [verifyCommand, [], 'name the fleet by --index'],
+  [verifyFleetCommand, [], 'name the fleet by --index'],
 ])('%o refuses %j', async (command, args, why) => {
   await expect(command.main(args)).rejects.toThrow(why);
 });

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { STORE } from '../../../../../store/limits.ts';
 import { contentOf, putOne } from '../../../../../test/store/content.ts';
 import { BLOB_LEASE_TICKS } from '../../../engine/index/logical-clock.ts';
-import type { Session } from '../../../engine/index/session.ts';
+import type { DatabaseSession } from '../../../engine/index/session.ts';
 import { Election } from '../../../engine/janitor/election.ts';
 import { FLEET } from '../../../limits.ts';
 import { TcpProxy } from '../../rig/tcp-proxy.ts';
@@ -138,7 +138,7 @@ describe('the office of the janitor', () => {
     const session = { isOpen: true, end: () => {}, query: async () => [{ isElected: true, pid: pid++ }] };
     const events: string[] = [];
     const election = new Election({
-      database: { openSession: async () => ({ ...session }) as unknown as Session },
+      database: { openSession: async () => ({ ...session }) as unknown as DatabaseSession },
       now: () => performance.now(),
       onEvent: (event) => events.push('detail' in event ? event.detail : event.type),
     });

@@ -2,7 +2,6 @@
 // nearest assay.json, or of one above it that has the nearest folder as a package. All files are read through
 // one StatRecorder, so that the result can be remembered (../up-to-date/graph-state.ts).
 import { join as joinPath } from 'node:path';
-import { suggestion } from '../../core/cli/command.ts';
 import type { Located } from '../../core/config/document.ts';
 import { AssayError } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
@@ -42,22 +41,6 @@ export async function workspaceWith(root: string, texts: Texts): Promise<Workspa
   const stats = new StatRecorder(root);
   const packages = await readPackages(stats, texts);
   return { root, packages, steps: stepsOf(packages, stats), stats };
-}
-
-/** The step with this id; "//#build" is "build" of the root. */
-export function stepNamed({ steps }: Pick<Workspace, 'steps'>, id: string): Step {
-  const step = steps.get(id.replace(/^\/\/#/, ''));
-  if (step) return step;
-  const sameName = [...steps.values()].filter(({ name }) => name === id);
-  if (sameName.length === 1 && sameName[0]) return sameName[0];
-  const hint =
-    sameName.length > 1
-      ? `; there are ${sameName
-          .map((one) => one.id)
-          .slice(0, 5)
-          .join(', ')}`
-      : suggestion(id, [...steps.keys()], '');
-  throw new AssayError('ASSAY_STEP_UNKNOWN', `there is no step ${JSON.stringify(id)}${hint}`);
 }
 
 interface Draft {

@@ -7,9 +7,10 @@ import { requestFor } from '../../../client/action/declaration.ts';
 import { OPTION_DEFAULTS, OPTION_NAMES, OPTIONS } from '../../../client/action/fields.ts';
 import { ACTION_FLAGS, parseAction, RUN_FLAGS } from '../../../client/commands/action-flags.ts';
 import { requestOf } from '../../../client/config/request.ts';
-import { loadWorkspace, stepNamed } from '../../../client/config/workspace.ts';
+import { loadWorkspace } from '../../../client/config/workspace.ts';
 import { checkAction } from '../../../client/library/arguments.ts';
 import { sourcesOf } from '../../project/sources.ts';
+import { stepNamed } from '../config/step-named.ts';
 
 let root: string;
 

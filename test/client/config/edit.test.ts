@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Addition, addToStep, toConfigPath } from '../../../client/config/edit.ts';
-import { loadWorkspace, stepNamed } from '../../../client/config/workspace.ts';
+import { loadWorkspace } from '../../../client/config/workspace.ts';
 import { writeFiles } from '../../rig/folders.ts';
+import { stepNamed } from './step-named.ts';
 
 let root = '';
 beforeEach(() => {

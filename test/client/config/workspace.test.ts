@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { requestOf } from '../../../client/config/request.ts';
-import { loadWorkspace, stepNamed } from '../../../client/config/workspace.ts';
+import { loadWorkspace } from '../../../client/config/workspace.ts';
 import { writeFiles } from '../../rig/folders.ts';
+import { stepNamed } from './step-named.ts';
 
 let root = '';
 beforeEach(() => {
@@ -291,11 +292,5 @@ describe('an error with its location', () => {
       'b/package.json': { name: 'x' },
     });
     await expect(load()).rejects.toThrow('two packages are called x: a and b');
-  });
-
-  test('an unknown step, with suggestions', async () => {
-    write({ 'assay.json': { steps: { build: { command: 'x' } } } });
-    const workspace = await load();
-    expect(() => stepNamed(workspace, 'buld')).toThrow('did you mean build?');
   });
 });

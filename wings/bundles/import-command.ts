@@ -9,7 +9,7 @@ import { visibleLines } from '../../core/text/visible.ts';
 import { importEntry, openWriteLog } from '../../store/log/write-log.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { loadChecksum } from '../../store/shared/checksum.ts';
-import { bytesOf } from '../../store/size-limit.ts';
+import { bytesOfLimit } from '../../store/size-limit.ts';
 import type { Writer } from '../../store/store.ts';
 import { trustedKey } from './format/signature.ts';
 import { fileSource, type Source, streamSource } from './format/source.ts';
@@ -76,7 +76,7 @@ export const importCommand: CommandModule = {
     try {
       const imported = await importBundle({
         ...{ source, store, trusted },
-        maxBytes: bytesOf(maxSize, folder),
+        maxBytes: bytesOfLimit(maxSize, folder),
         destination: async ({ bundle }) => localDestination(store, importerOf(viaBundle(bundle))),
         onProgress: (done) => progress.show(done, () => progressText(done)),
       });

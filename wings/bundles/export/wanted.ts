@@ -6,10 +6,10 @@ import { requestOf } from '../../../client/config/request.ts';
 import { currentFolder } from '../../../client/files/current-folder.ts';
 import { graphOf } from '../../../client/graph/graph.ts';
 import { openWorkspace } from '../../../client/graph/opened-workspace.ts';
-import { select } from '../../../client/graph/selection.ts';
+import { selectSteps } from '../../../client/graph/selection.ts';
 import { historyOf } from '../../../client/history/history.ts';
 import { openCache } from '../../../client/run/caches.ts';
-import { keyOf } from '../../../client/run/key.ts';
+import { keyAction } from '../../../client/run/key.ts';
 import type { Hash } from '../../../core/digest.ts';
 import { relPathFromUser } from '../../../core/path.ts';
 
@@ -30,7 +30,7 @@ export async function keysOfSteps(names: readonly string[], storeFolder: string)
   const here = currentFolder();
   const { steps, root } = await openWorkspace(here, storeFolder, process.env);
   const folder = relPathFromUser(relative(root, here));
-  const { order } = graphOf(select({ names, packages: [], folder }, steps), steps);
+  const { order } = graphOf(selectSteps({ names, packages: [], folder }, steps), steps);
   const ran = historyOf(storeFolder).entries();
   const cache = openCache({ storeFolder, workspace: root, now: Date.now, report() {}, skipsScanMemo: true });
   try {
@@ -40,7 +40,7 @@ export async function keysOfSteps(names: readonly string[], storeFolder: string)
           name === step.id && workspace === root && exitCode === undefined && notKept === undefined,
       );
       return [
-        ...keyNow(() => keyOf(requestOf(step, { root, steps }, process.env), sources(cache)).key.hash),
+        ...keyNow(() => keyAction(requestOf(step, { root, steps }, process.env), sources(cache)).key.hash),
         ...(last ? [last.key] : []),
       ];
     });

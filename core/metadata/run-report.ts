@@ -43,10 +43,7 @@ export const RUN_REPORT = {
   maxLogs: 20,
 } as const;
 
-/**
- * `failed`: the command ended with a code other than 0, or could not start. `interrupted`: the same after an
- * interrupt. `skipped`: the step did not start.
- */
+/** `failed`: with a code other than 0, or it could not start. `interrupted`: the same after an interrupt. `skipped`: not started. */
 export const STEP_OUTCOMES = ['hit-local', 'hit-remote', 'miss', 'failed', 'interrupted', 'skipped'] as const;
 
 export type StepOutcome = (typeof STEP_OUTCOMES)[number];

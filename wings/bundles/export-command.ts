@@ -20,10 +20,10 @@ import { VERSION } from '../../core/version.ts';
 import { refuseIfNoStore } from '../../store/disk/fs/layout.ts';
 import { loadChecksum } from '../../store/shared/checksum.ts';
 import type { Store } from '../../store/store.ts';
-import { type Collected, collect, type LeftOut } from './export/collect.ts';
+import { type Collected, collectBundle, type LeftOut } from './export/collect.ts';
 import { exportBundle } from './export/export.ts';
 import { privateSets } from './export/private-sets.ts';
-import { keysOfSteps, type Wanted } from './export/wanted.ts';
+import { keysOfSteps, type WantedResult } from './export/wanted.ts';
 import { privateKey } from './format/signature.ts';
 import { ociOutput } from './oci.ts';
 import { type BundleOutput, fileOutput, standardOutput } from './output.ts';
@@ -127,7 +127,7 @@ export const exportCommand: CommandModule = {
   },
 };
 
-async function wantedBy(parsed: ParsedFlags, folder: string): Promise<Wanted> {
+async function wantedBy(parsed: ParsedFlags, folder: string): Promise<WantedResult> {
   const names = parsed.all('steps').flatMap((text) => text.split(',').filter(Boolean));
   const named = await Promise.all(parsed.all('key').map((key) => resolveKey(key, folder)));
   const ofSteps = names.length > 0 ? await keysOfSteps(names, folder) : [];
@@ -155,12 +155,12 @@ function timeOf(text: string): number {
 function collectFrom(
   store: Store,
   folder: string,
-  wanted: Wanted,
+  wanted: WantedResult,
   progress: ShownProgress,
 ): Promise<Collected> {
   const { review, results, blobs } = store;
   if (!review) throw new AssayError('ASSAY_INTERNAL', 'a store on disk can be reviewed');
-  return collect({
+  return collectBundle({
     ...{ review, results, blobs, wanted },
     made: { at: new Date().toISOString(), assay: VERSION, where: placeOf(process.env) ?? '' },
     isPrivate: privateSets(folder, currentFolder()),

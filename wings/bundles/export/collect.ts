@@ -22,13 +22,13 @@ import { Spool } from '../format/spool.ts';
 import { recordedState } from '../import/publish.ts';
 import { BUNDLE } from '../limits.ts';
 import type { IsPrivate } from './private-sets.ts';
-import type { Wanted } from './wanted.ts';
+import type { WantedResult } from './wanted.ts';
 
 export interface CollectOptions {
   readonly review: Review;
   readonly results: Pick<Results, 'get'>;
   readonly blobs: Blobs;
-  readonly wanted: Wanted;
+  readonly wanted: WantedResult;
   readonly made: Maker;
   readonly isPrivate: IsPrivate;
   readonly onResult: (results: number) => void;
@@ -54,7 +54,7 @@ export interface LeftOut {
   unfit: number;
 }
 
-export async function collect(options: CollectOptions): Promise<Collected> {
+export async function collectBundle(options: CollectOptions): Promise<Collected> {
   const collection = new Collection(options);
   try {
     return await collection.collect();
@@ -238,7 +238,7 @@ class Collection {
 
 /** A predicate of results. Each condition of `keys` and `labels` adds some; `since` leaves some out. */
 async function wish(
-  { keys, labels: beginnings, since }: Wanted,
+  { keys, labels: beginnings, since }: WantedResult,
   labels: readonly LabelRecord[],
   review: Review,
 ): Promise<(seen: ReviewedResult) => boolean> {

@@ -13,7 +13,7 @@ import { keyAction } from '../../../client/run/key.ts';
 import type { Hash } from '../../../core/digest.ts';
 import { relPathFromUser } from '../../../core/path.ts';
 
-export interface Wanted {
+export interface WantedResult {
   /** Of actions, or of results. */
   readonly keys: readonly Hash[];
   /** The beginnings of labels. */

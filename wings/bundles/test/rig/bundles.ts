@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { type Digest, digestOf, parseHash } from '../../../../core/digest.ts';
 import { viaBundle } from '../../../../core/metadata/bundle.ts';
 import type { ReviewedResult, Store } from '../../../../store/store.ts';
-import { collect } from '../../export/collect.ts';
+import { collectBundle } from '../../export/collect.ts';
 import { exportBundle } from '../../export/export.ts';
-import type { Wanted } from '../../export/wanted.ts';
+import type { WantedResult } from '../../export/wanted.ts';
 import { type Head, SLICE_BYTES } from '../../format/layout.ts';
 import { type BundleRecord, encodeRecord } from '../../format/records.ts';
 import { streamSource } from '../../format/source.ts';
@@ -15,7 +15,7 @@ import { localDestination } from '../../import/publish.ts';
 
 export const MADE = { at: '2026-11-19T12:00:00.000Z', assay: '0.3.0', where: 'here' };
 
-const EVERYTHING: Wanted = { keys: [], labels: [] };
+const EVERYTHING: WantedResult = { keys: [], labels: [] };
 
 export function memorySink(): Sink & { whole(): Buffer } {
   const pieces: Buffer[] = [];
@@ -28,13 +28,13 @@ export function memorySink(): Sink & { whole(): Buffer } {
 export async function exported(
   { review, results, blobs }: Store,
   options: {
-    readonly wanted?: Partial<Wanted>;
+    readonly wanted?: Partial<WantedResult>;
     readonly key?: Parameters<typeof exportBundle>[0]['key'];
   } = {},
 ): Promise<Buffer> {
   if (!review) throw new Error('this store has no review');
   const wanted = { ...EVERYTHING, ...options.wanted };
-  const collected = await collect({
+  const collected = await collectBundle({
     ...{ review, results, blobs, wanted, made: MADE },
     isPrivate: () => false,
     onResult() {},

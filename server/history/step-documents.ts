@@ -17,6 +17,8 @@ export interface EarlierAction {
   /** How its command ended, and why its result was not stored. Absent if it was. */
   readonly exitCode?: number;
   readonly notKept?: string;
+  /** How long its command ran. Absent in documents of earlier versions. */
+  readonly ranMs?: number;
 }
 
 /** The newest first, each key once. */

@@ -18,6 +18,8 @@ export interface EarlierRun {
   readonly exitCode?: number | undefined;
   /** Why its result was not stored, if it was not. */
   readonly notKept?: string | undefined;
+  /** How long its command ran, if that is known. */
+  readonly ranMs?: number | undefined;
 }
 
 export type Earlier =
@@ -65,9 +67,9 @@ function bytesOf(text: string): Buffer {
 /** The action of an outline is one without values. */
 export function encodeEarlier(earlier: Earlier): Buffer {
   if (earlier.outcome === 'none') return encode({ outcome: earlier.outcome });
-  const { outcome, namespace, run, at, exitCode = 0, notKept = '' } = earlier;
+  const { outcome, namespace, run, at, exitCode = 0, notKept = '', ranMs = 0 } = earlier;
   const outline = 'outline' in earlier ? earlier.outline : undefined;
-  return encode({ outcome, namespace, run, at, exitCode, notKept, ...(outline && fieldsOf(outline)) });
+  return encode({ outcome, namespace, run, at, exitCode, notKept, ranMs, ...(outline && fieldsOf(outline)) });
 }
 
 const NOTHING = EarlierAction.decode(new Uint8Array(0));
@@ -99,12 +101,13 @@ const EARLIER: Shape = { many: { 11: {}, 12: {} } };
 /** Undefined for a message that this version does not know. */
 export function decodeEarlier(bytes: Uint8Array): Earlier | undefined {
   const message = decodeStrict(EarlierAction, EARLIER, bytes, 'not an earlier action');
-  const { outcome, namespace, run, at, exitCode, notKept } = message;
+  const { outcome, namespace, run, at, exitCode, notKept, ranMs } = message;
   if (outcome === 'none') return { outcome };
   const ran = {
     ...{ namespace, run, at },
     ...(exitCode !== 0 && { exitCode }),
     ...(notKept !== '' && { notKept }),
+    ...(ranMs > 0 && { ranMs }),
   };
   if (outcome === 'same') return { outcome, ...ran };
   if (outcome !== 'other') return undefined;

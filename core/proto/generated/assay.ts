@@ -197,6 +197,8 @@ export interface EarlierAction {
   inputRootBytes: number;
   /** Some of the Directory messages below it, the upper ones first. The others are blobs. */
   directories: Buffer[];
+  /** How long its command ran, in milliseconds. 0 if that is unknown. */
+  ranMs: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1512,6 +1514,7 @@ function createBaseEarlierAction(): EarlierAction {
     inputRoot: "",
     inputRootBytes: 0,
     directories: [],
+    ranMs: 0,
     _unknownFields: {},
   };
 }
@@ -1562,6 +1565,9 @@ export const EarlierAction: MessageFns<EarlierAction> = {
     }
     for (const v of message.directories) {
       writer.uint32(122).bytes(v!);
+    }
+    if (message.ranMs !== 0) {
+      writer.uint32(128).int64(message.ranMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -1705,6 +1711,14 @@ export const EarlierAction: MessageFns<EarlierAction> = {
             }
 
             message.directories.push(Buffer.from(reader.bytes()));
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.ranMs = longToNumber(reader.int64());
             continue;
           }
         }

@@ -51,8 +51,8 @@ async function otherAction(actions: readonly EarlierAction[], blobs: BlobReader)
   return first ? { outcome: 'other', ...ranAs(first) } : { outcome: 'none' };
 }
 
-function ranAs({ namespace, run, at, exitCode, notKept }: EarlierAction): EarlierRun {
-  return { namespace, run, at: Date.parse(at), exitCode, notKept };
+function ranAs({ namespace, run, at, exitCode, notKept, ranMs }: EarlierAction): EarlierRun {
+  return { namespace, run, at: Date.parse(at), exitCode, notKept, ranMs };
 }
 
 /** Undefined if the action, or a part of it, is not stored. */

@@ -48,7 +48,7 @@ async function reviewSteps(
   /* A run may begin in the millisecond in which somebody looks. */
   const query = { kind: STEP_KIND, namespaces: readable, from: at - days * DAY_MS, to: at + 1 };
   for await (const { value } of documentsIn<StoredStep>(history, query)) {
-    const { list, ...step } = value;
+    const { list, ranMs: _, ...step } = value;
     counts[step.status]++;
     steps.push(step);
     for (const finding of list)

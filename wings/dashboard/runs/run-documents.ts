@@ -169,13 +169,14 @@ function newestStep(
   name: { readonly namespace: Namespace; readonly at: number },
   { findings: known, unkept }: KnownSteps,
 ): HistoryDocument[] {
-  const { step, status, key, exitCode, notKept, findings, moreFindings } = reported;
+  const { step, status, key, exitCode, notKept, findings, moreFindings, commandMs } = reported;
   const id = idOf(repository, reported);
   const action: EarlierAction = {
     ...{ namespace, run, at: startedAt },
     ...(key !== undefined && { key }),
     ...(exitCode !== 0 && { exitCode }),
     ...(notKept !== undefined && { notKept }),
+    ...(commandMs > 0 && { ranMs: Math.round(commandMs) }),
   };
   const documents: HistoryDocument[] = [];
   if (leftNothing(reported)) {

@@ -55,3 +55,10 @@ export function isSameFence(one: Fence, other: Fence | undefined): boolean {
 export function compareFences(one: Fence, other: Fence): number {
   return one.epoch - other.epoch || one.number - other.number;
 }
+
+/** From one number to the next. Random: the difference of two would tell how many actions other tenants execute. */
+export function fenceStep(): number {
+  return 1 + Math.floor(Math.random() * FENCE_STEPS);
+}
+
+const FENCE_STEPS = 1000;

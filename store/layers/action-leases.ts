@@ -85,7 +85,7 @@ function stateOf(record: LeaseRecord, now: number): LeaseState {
     fence,
     holder,
     expectedMs,
-    heldMs: Math.max(0, now - since),
+    heldMs: Math.max(0, Math.min(now, until) - since),
     expiresInMs: isLiving ? until - now : 0,
     end,
   };

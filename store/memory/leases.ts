@@ -1,5 +1,5 @@
 // Action leases in the memory of this process. A restart begins a new epoch.
-import type { Fence } from '../../core/action-lease.ts';
+import { type Fence, fenceStep } from '../../core/action-lease.ts';
 import type {
   LeaseAddress,
   LeaseReading,
@@ -38,7 +38,8 @@ export class MemoryLeases implements LeaseRecords {
   }
 
   async nextFence(): Promise<Fence> {
-    return { epoch: this.#epoch, number: ++this.#number };
+    this.#number += fenceStep();
+    return { epoch: this.#epoch, number: this.#number };
   }
 
   async removeBefore(until: number, most: number): Promise<number> {

@@ -8,7 +8,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { getLastVersion } from 'lmdb';
-import type { Fence } from '../../../core/action-lease.ts';
+import { type Fence, fenceStep } from '../../../core/action-lease.ts';
 import { sha256 } from '../../../core/sha256.ts';
 import { bootId } from '../../../system/process/boot-id.ts';
 import type {
@@ -71,7 +71,7 @@ export class DiskActionLeases implements LeaseRecords {
       const version = getLastVersion();
       const last = record && decode<Counter>(COUNTER, record);
       const epoch = last?.here === here ? last.epoch : this.#nextEpoch(last);
-      const next = { epoch, number: (last?.number ?? 0) + 1, here };
+      const next = { epoch, number: (last?.number ?? 0) + fenceStep(), here };
       const putNext = () => this.#table.put(COUNTER, encode(COUNTER, next), newGeneration());
       const isPut = await this.#tables.commitIfSpace(0, () =>
         record ? this.#table.ifVersion(COUNTER, version, putNext) : this.#table.ifNoExists(COUNTER, putNext),

@@ -60,7 +60,8 @@ test('fences grow over a restart, and a copy of the store begins a later epoch',
   await first.close();
   const second = await openDiskStore({ directory });
   const after = await nextFence(second, '2');
-  expect(after).toEqual({ epoch: before.epoch, number: before.number + 1 });
+  expect(after.epoch).toBe(before.epoch);
+  expect(after.number).toBeGreaterThan(before.number);
   await second.close();
   const [copied, again] = [folder(), folder()];
   cpSync(directory, copied, { recursive: true });
@@ -82,5 +83,5 @@ test('a lease with a flipped bit counts as none, and the next one is greater', a
   writeFileSync(file, bytes);
   const damaged = await open({ directory });
   expect(await damaged.actionLeases?.states([ACTION])).toEqual([undefined]);
-  expect((await nextFence(damaged, '2')).number).toBe(before.number + 1);
+  expect((await nextFence(damaged, '2')).number).toBeGreaterThan(before.number);
 });

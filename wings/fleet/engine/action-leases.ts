@@ -4,7 +4,7 @@
 // The epoch belongs to this database since its last promotion. A dump that was restored is another database, and a
 // standby that took over, or a restored base backup, has another timeline. So whatever a failover has lost, no fence is
 // given twice. Epochs are seconds since 1970, or one more than the last.
-import type { Fence } from '../../../core/action-lease.ts';
+import { type Fence, fenceStep } from '../../../core/action-lease.ts';
 import type { Hash } from '../../../core/digest.ts';
 import type {
   LeaseAddress,
@@ -52,7 +52,7 @@ const NEXT_FENCE: Statement = {
     UPDATE assay.action_fence f SET
       epoch = CASE WHEN f.here = p.here THEN f.epoch
         ELSE greatest(f.epoch + 1, floor(extract(epoch FROM clock_timestamp()))::bigint) END,
-      number = f.number + 1, here = p.here
+      number = f.number + $1, here = p.here
     FROM (SELECT ${PLACE} AS here) AS p RETURNING f.epoch, f.number`,
 };
 
@@ -127,7 +127,7 @@ export class FleetActionLeases implements LeaseRecords {
   }
 
   async nextFence(): Promise<Fence> {
-    const [row] = await this.#database.query<{ epoch: number; number: number }>(NEXT_FENCE);
+    const [row] = await this.#database.query<{ epoch: number; number: number }>(NEXT_FENCE, [fenceStep()]);
     if (!row) throw new Error('PostgreSQL has lost the row of the last fence');
     return { epoch: row.epoch, number: row.number };
   }

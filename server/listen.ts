@@ -22,6 +22,7 @@ import { Capacity } from './capacity/capacity.ts';
 import { MinRate } from './capacity/min-rate.ts';
 import { Port } from './connection/port.ts';
 import type { TlsIdentity } from './connection/tls.ts';
+import type { Methods } from './grpc/method.ts';
 import { Sessions } from './grpc/sessions.ts';
 import { urlOf } from './http/host.ts';
 import { Lifecycle } from './lifecycle.ts';
@@ -34,8 +35,11 @@ import type { Metrics } from './request/metrics.ts';
 import { assemble } from './routes.ts';
 import type { ServerPart } from './server-port.ts';
 
-/** Every method that the server has. */
-export const GRPC_METHODS = new Map([...reapiMethods, ...assetMethods, ...pathSetMethods]);
+/** Every method of gRPC that a server with these wings has. */
+export function grpcMethods(wings: readonly ServerPart[]): Methods {
+  const ofWings = wings.flatMap(({ calls }) => [...(calls ?? [])]);
+  return new Map([...reapiMethods, ...assetMethods, ...pathSetMethods, ...ofWings]);
+}
 
 export interface ServerOptions {
   readonly host: string;
@@ -127,7 +131,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   for (const wing of wings) if (wing.observe) accounting.addObserver(wing.observe(context));
   const app = await assemble(context, wings);
-  const listener = new Port(app, new Sessions(context, GRPC_METHODS), context, tls);
+  const listener = new Port(app, new Sessions(context, grpcMethods(wings)), context, tls);
   await listen(listener.server, host, port);
   // Without free file descriptors, accepting a connection fails. Open connections continue.
   listener.server.on('error', (error) => log.error({ err: error }, 'could not accept a connection'));

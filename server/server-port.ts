@@ -2,6 +2,7 @@
 // Guarantee: a server without wings serves every protocol, its metrics and its health.
 import type { FastifyInstance } from 'fastify';
 import type { ServerContext } from './context.ts';
+import type { Methods } from './grpc/method.ts';
 import type { ErrorFormat } from './http/error-response.ts';
 import type { Observer } from './request/observer.ts';
 
@@ -13,6 +14,8 @@ export interface ServerPort {
 export interface ServerPart {
   /** A plugin of fastify. If it has GET /, that replaces the server's own. */
   routes(app: FastifyInstance): Promise<void>;
+  /** Methods of gRPC. */
+  readonly calls?: Methods;
   /** Makes the observer of a server, before its first request. */
   observe?(server: ServerContext): Observer;
   /** How a browser shows the error at an address that does not exist. */

@@ -88,6 +88,6 @@ export function isDenial({ code }: AssayError): boolean {
 
 /** True if it can't be met without a right to write: a read-only server refuses it. */
 export function isWrite({ rights, isAny }: Requirement): boolean {
-  const isToWrite = (right: Right) => right.endsWith(':write');
+  const isToWrite = (right: Right) => right.endsWith(':write') || right === 'leases';
   return isAny ? rights.every(isToWrite) : rights.some(isToWrite);
 }

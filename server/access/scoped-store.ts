@@ -118,6 +118,12 @@ export class ScopedStore {
     return [...new Set(this.#lookups.map((base) => writtenFrom(namespaceBelow(base, requested))))];
   }
 
+  /** Where a lookup of this namespace looks for results, in its order. */
+  lookedUpIn(requested: Namespace): readonly Namespace[] {
+    if (!this.identity.rights.has('results:read')) return [];
+    return this.#lookups.map((base) => namespaceBelow(base, requested));
+  }
+
   /** The namespaces whose figures it sees. */
   get counted(): NamespaceRange {
     const { namespace, rights } = this.identity;

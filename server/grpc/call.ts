@@ -261,7 +261,7 @@ export class Call extends RequestScope {
   #count(status: GrpcStatus): void {
     const { tookMs } = this;
     this.server.metrics.called(this.#method.name, status, tookMs);
-    this.answered(FAULTS.has(status), tookMs);
+    if (!this.#method.isWait) this.answered(FAULTS.has(status), tookMs);
   }
 
   /** The minimum rate calls this if the client is too slow. */

@@ -10,6 +10,8 @@ export interface Method {
   /** The rights that it needs. They are checked before a message is read. */
   readonly needs: Requirement;
   answer(call: Call): Promise<void>;
+  /** It waits for something: how long it takes says nothing about the server. */
+  readonly isWait?: boolean;
 }
 
 export type Methods = ReadonlyMap<string, Method>;
@@ -40,14 +42,14 @@ export function singleRequest<T>(
 }
 
 /** The rights that a method needs, and its handler. */
-export type NewMethod = readonly [needs: Requirement, answer: Handler];
+export type NewMethod = readonly [needs: Requirement, answer: Handler, isWait?: boolean];
 
 export function service(name: string, methods: Readonly<Record<string, NewMethod>>): Methods {
   const shortName = name.slice(name.lastIndexOf('.') + 1);
   return new Map(
-    Object.entries(methods).map(([method, [needs, answer]]) => [
+    Object.entries(methods).map(([method, [needs, answer, isWait = false]]) => [
       `/${name}/${method}`,
-      { name: `${shortName}.${method}`, needs, answer },
+      { name: `${shortName}.${method}`, needs, answer, isWait },
     ]),
   );
 }

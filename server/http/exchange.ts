@@ -16,7 +16,15 @@ export const MISS = new AssayError('ASSAY_NOT_FOUND', 'there is nothing under th
 const MISS_HEADERS = errorHeaders(MISS, CONTENT_ERRORS);
 const MISS_BODY = errorBody(MISS, CONTENT_ERRORS);
 const EMPTY_BODY = Buffer.alloc(0);
-const WATCHING: ReadonlySet<Route> = new Set(['page', 'status', 'metrics', 'healthz', 'readyz']);
+/** Requests that wait for a lease take long, and say nothing about the server. */
+const WATCHING: ReadonlySet<Route> = new Set([
+  'page',
+  'status',
+  'metrics',
+  'healthz',
+  'readyz',
+  'action-leases',
+]);
 
 /**
  * Up to this size the body goes to node as a string, with the head in one write: 5 % less CPU for a blob of 4

@@ -34,6 +34,7 @@ const ROUTES = [
   'healthz',
   'readyz',
   'auth',
+  'action-leases',
   'admin',
   'api',
   'page',

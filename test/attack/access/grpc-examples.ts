@@ -29,6 +29,7 @@ import {
   SpliceBlobRequest,
   SplitBlobRequest,
 } from '../../../core/proto/generated/reapi-services.ts';
+import { filesOfWings } from '../../rig/wings.ts';
 import { digestBytes, PATHS, readName, uploadName } from '../../server/protocols/reapi/rig.ts';
 import { BLOBS, contentBy, DIGESTS, KEY, resultBy } from './content.ts';
 
@@ -57,7 +58,9 @@ function updating(key: Digest, result: Uint8Array): readonly Uint8Array[] {
 const list = { instanceName: '', key: KEY.hash };
 const candidates = [{ set: Buffer.alloc(8), result: Buffer.from(KEY.hash, 'hex') }];
 
-export const GRPC_EXAMPLES: Readonly<Record<string, Calls>> = {
+export type GrpcExamples = Readonly<Record<string, Calls>>;
+
+const OF_TRUNK: GrpcExamples = {
   [PATHS.capabilities]: () => [one(GetCapabilitiesRequest.encode({ instanceName: '' }))],
   [PATHS.getResult]: () => [
     one(
@@ -189,3 +192,15 @@ export const GRPC_EXAMPLES: Readonly<Record<string, Calls>> = {
     one(AddPathSetRequest.encode({ ...list, set: DIGESTS.pathSet.hash })),
   ],
 };
+
+/** A wing has those of its own methods in test/grpc-examples.ts. */
+async function ofWings(): Promise<GrpcExamples> {
+  const all: GrpcExamples[] = [];
+  for (const file of filesOfWings('test/grpc-examples.ts')) {
+    const { GRPC_EXAMPLES }: { GRPC_EXAMPLES: GrpcExamples } = await import(file);
+    all.push(GRPC_EXAMPLES);
+  }
+  return Object.assign({}, ...all);
+}
+
+export const GRPC_EXAMPLES: GrpcExamples = { ...OF_TRUNK, ...(await ofWings()) };

@@ -3,7 +3,7 @@
 import { METHODS } from 'node:http';
 import fastify from 'fastify';
 import { MOUNTS } from '../../../server/adapters.ts';
-import { GRPC_METHODS } from '../../../server/listen.ts';
+import { grpcMethods } from '../../../server/listen.ts';
 import { addRoutes, WITH_ANY_PREFIX } from '../../../server/routes.ts';
 import { serverParts } from '../../rig/wings.ts';
 
@@ -48,4 +48,4 @@ async function fastifyRoutes(): Promise<Address[]> {
   return [...found].map(([url, route]) => ({ name: `fastify ${url}`, ...route }));
 }
 
-export const GRPC = GRPC_METHODS;
+export const GRPC = grpcMethods(await serverParts());

@@ -80,7 +80,7 @@ const catalogue = {
   },
   ASSAY_NO_SUCH_METHOD: {
     summary: 'This server does not have that gRPC method.',
-    hint: 'Call Capabilities, ActionCache, ContentAddressableStorage, ByteStream, Fetch, Push or PathSets.',
+    hint: 'Call Capabilities, ActionCache, ContentAddressableStorage, ByteStream, Fetch, Push, PathSets or ActionLeases.',
     status: 404,
     grpc: 'UNIMPLEMENTED',
   },

@@ -13,6 +13,7 @@ import { wing as doctor } from '../wings/doctor/index.ts';
 import { wing as fleet } from '../wings/fleet/index.ts';
 import { wing as gocache } from '../wings/gocache/index.ts';
 import { wing as incident } from '../wings/incident/index.ts';
+import { wing as leases } from '../wings/leases/index.ts';
 import { wing as manual } from '../wings/manual/index.ts';
 import { wing as oidc } from '../wings/oidc/index.ts';
 import { wing as reproduce, stepHook as reproduceHook } from '../wings/reproduce/index.ts';
@@ -31,6 +32,7 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
   fleet,
   gocache,
   incident,
+  leases,
   manual,
   oidc,
   reproduce,

@@ -34,6 +34,7 @@ import { reviewOf } from './layers/review.ts';
 import { verified } from './layers/verify.ts';
 import { STORE } from './limits.ts';
 import { memoryEngine } from './memory/engine.ts';
+import { BoundedMap } from './shared/bounded-map.ts';
 import { bytesOfLimit, type SizeLimit, UNLIMITED } from './size-limit.ts';
 import type { Engine, Store, TenantParts } from './store.ts';
 
@@ -115,13 +116,11 @@ export function openMemoryStore({ onEvent = ignore }: StoreOptions = {}): Store 
 }
 
 export function addLayers(engine: Engine, onEvent: OnStoreEvent): Store {
-  const tenants = new Map<string, Store>();
+  const tenants = new BoundedMap<string, Store>(STORE.tenantViews);
   function tenant(namespace: string): Store {
     const known = tenants.get(namespace);
     if (known) return known;
     const added = layered(engine, engine.tenant(namespace), tenant, onEvent);
-    for (const oldest of tenants.size < STORE.tenantViews ? [] : tenants.keys().take(1))
-      tenants.delete(oldest);
     tenants.set(namespace, added);
     return added;
   }

@@ -3,24 +3,19 @@
 //
 // Guarantees:
 // - A revoked or changed credential is forgotten with the version of its source, before the next lookup.
-// - It holds only what was found valid, at most `maxEntries` of a bounded length. The caller checks the expiry.
+// - It holds only what was found valid, a bounded number of a bounded length. The caller checks the expiry.
 // - A lookup tells nothing about another client's credential: V8 finds the text by a hash with a random seed,
 //   and compares only texts of equal hash.
 //
 // The texts are secrets. They stay in the memory of the process, as those of a request in progress do; a dump
 // of the heap shows them. No log, page or error does.
+import { BoundedMap } from '../../store/shared/bounded-map.ts';
 import { ACCESS } from '../limits.ts';
 import type { Identity } from './identity.ts';
 
 export class CredentialMemo {
-  readonly #maxEntries: number;
-  /** The oldest first. */
-  readonly #known = new Map<string, Identity>();
+  readonly #known = new BoundedMap<string, Identity>(ACCESS.maxKnownCredentials);
   #version: number | undefined;
-
-  constructor(maxEntries: number = ACCESS.maxKnownCredentials) {
-    this.#maxEntries = maxEntries;
-  }
 
   /** `version`: of the source that `find` asks. Undefined if its answers must not be remembered. */
   identify(
@@ -33,18 +28,12 @@ export class CredentialMemo {
     const known = this.#known.get(credential);
     if (known) return known;
     const identity = find(credential);
-    if (identity && version !== undefined) this.#add(credential, identity);
+    if (identity && version !== undefined && credential.length <= ACCESS.maxKnownCredentialLength)
+      this.#known.set(credential, identity);
     return identity;
   }
 
   forget(credential: string): void {
     this.#known.delete(credential);
-  }
-
-  #add(credential: string, identity: Identity): void {
-    if (credential.length > ACCESS.maxKnownCredentialLength) return;
-    for (const oldest of this.#known.size < this.#maxEntries ? [] : this.#known.keys().take(1))
-      this.#known.delete(oldest);
-    this.#known.set(credential, identity);
   }
 }

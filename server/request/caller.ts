@@ -1,7 +1,9 @@
 // Which tool sends a request, and in which of its invocations, by what the tool itself says: the RequestMetadata
 // of the Remote Execution API, or the User-Agent. A name that is not known counts as its protocol, so the number
 // of tools has a bound.
+
 import type { IncomingHttpHeaders } from 'node:http';
+import { BoundedMap } from '../../store/shared/bounded-map.ts';
 import { ACCOUNTING, SERVER } from '../limits.ts';
 import { KNOWN_NAMES } from './tools.ts';
 
@@ -29,8 +31,8 @@ interface Remembered {
  * request. It then returns the same object, by which others can remember what they know of the caller.
  */
 export class Callers {
-  readonly #byAgent = new Map<string, Remembered>();
-  readonly #byInvocation = new Map<string, Remembered>();
+  readonly #byAgent = new BoundedMap<string, Remembered>(ACCOUNTING.maxCallers);
+  readonly #byInvocation = new BoundedMap<string, Remembered>(ACCOUNTING.maxCallers);
 
   /** `protocol` names the tool if nothing else does. */
   of(headers: IncomingHttpHeaders, protocol: string): Caller {
@@ -40,7 +42,7 @@ export class Callers {
     const known = this.#byAgent.get(name);
     if (known?.caller.protocol === protocol) return known.caller;
     const caller = newCaller(name, protocol, undefined, '');
-    if (name.length <= ACCOUNTING.maxCallerText) remember(this.#byAgent, name, { name, caller });
+    if (name.length <= ACCOUNTING.maxCallerText) this.#byAgent.set(name, { name, caller });
     return caller;
   }
 
@@ -50,16 +52,9 @@ export class Callers {
     if (known?.name === name && known.caller.version === version && known.caller.protocol === protocol)
       return known.caller;
     const caller = newCaller(name, protocol, version, invocation);
-    remember(this.#byInvocation, invocation, { name, caller });
+    this.#byInvocation.set(invocation, { name, caller });
     return caller;
   }
-}
-
-/** The last one of each text. */
-function remember(memo: Map<string, Remembered>, text: string, remembered: Remembered): void {
-  memo.delete(text);
-  for (const oldest of memo.size < ACCOUNTING.maxCallers ? [] : memo.keys().take(1)) memo.delete(oldest);
-  memo.set(text, remembered);
 }
 
 function newCaller(name: string, protocol: string, version: string | undefined, invocation: string): Caller {

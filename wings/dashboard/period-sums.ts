@@ -6,11 +6,13 @@
 // M2 A document belongs to one process, which writes its documents one after another. So several processes on one
 //    store add up, and none overwrites the sums of another.
 // M3 A document has a bound: the sums halve themselves until they fit.
+
 import { randomBytes } from 'node:crypto';
 import type { Namespace } from '../../core/namespace.ts';
 import { documentOf } from '../../server/history/documents.ts';
 import type { HistoryDocument } from '../../store/history.ts';
 import { STORE } from '../../store/limits.ts';
+import { BoundedMap } from '../../store/shared/bounded-map.ts';
 
 /** A run has a namespace and a time. */
 export interface Placed {
@@ -41,10 +43,11 @@ const ID_BYTES = 8;
 /** The sums of this process. */
 export class PeriodSums<Run extends Placed, S extends Sums<Run>> {
   readonly #of: Periods<S>;
-  readonly #periods = new Map<string, Period<S>>();
+  readonly #periods: BoundedMap<string, Period<S>>;
 
   constructor(of: Periods<S>) {
     this.#of = of;
+    this.#periods = new BoundedMap(of.most);
   }
 
   /** Adds a run. The document has the sums with it. */
@@ -73,10 +76,7 @@ export class PeriodSums<Run extends Placed, S extends Sums<Run>> {
       id: randomBytes(ID_BYTES).toString('hex'),
       sums: this.#of.sums(),
     };
-    this.#periods.delete(name);
     this.#periods.set(name, period);
-    const [oldest] = this.#periods.keys();
-    if (this.#periods.size > this.#of.most && oldest !== undefined) this.#periods.delete(oldest);
     return period;
   }
 

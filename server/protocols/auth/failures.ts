@@ -2,8 +2,10 @@
 //
 // Guarantees: memory is bounded, and an address is free again after a minute. A valid token is never refused for
 // the failures of others: behind a proxy all clients have one address.
+
 import { isIPv6 } from 'node:net';
 import { AssayError } from '../../../core/errors.ts';
+import { BoundedMap } from '../../../store/shared/bounded-map.ts';
 import { ACCESS } from '../../limits.ts';
 
 interface Count {
@@ -13,7 +15,7 @@ interface Count {
 
 export class FailedExchanges {
   /** The oldest first. */
-  readonly #counts = new Map<string, Count>();
+  readonly #counts = new BoundedMap<string, Count>(ACCESS.maxFailingClients);
   readonly #now: () => number;
 
   constructor(now: () => number = Date.now) {
@@ -29,11 +31,6 @@ export class FailedExchanges {
     if (count) {
       count.failures++;
       return;
-    }
-    this.#counts.delete(network);
-    if (this.#counts.size >= ACCESS.maxFailingClients) {
-      const [oldest = ''] = this.#counts.keys();
-      this.#counts.delete(oldest);
     }
     this.#counts.set(network, { since: this.#now(), failures: 1 });
   }

@@ -1,5 +1,6 @@
 // A memo of the last misses: Rush asks three times, within 8 seconds, before it takes one for a miss.
 // Guarantee: it decides what is counted, and nothing else. Its size has a bound.
+import { BoundedMap } from '../../../store/shared/bounded-map.ts';
 import type { ResultAddress } from '../../../store/store.ts';
 import type { ServerContext } from '../../context.ts';
 import type { Exchange } from '../../http/exchange.ts';
@@ -22,8 +23,7 @@ export function isRepeatedMiss({ server, store, request }: Exchange, address: Re
 
 export class RepeatedMisses {
   readonly #now: () => number;
-  /** The oldest first. */
-  readonly #misses = new Map<string, Miss>();
+  readonly #misses = new BoundedMap<string, Miss>(SERVER.maxRepeatedMisses);
 
   constructor(now: () => number = performance.now.bind(performance)) {
     this.#now = now;
@@ -37,9 +37,6 @@ export class RepeatedMisses {
       miss.asked++;
       return true;
     }
-    this.#misses.delete(name);
-    for (const oldest of this.#misses.size < SERVER.maxRepeatedMisses ? [] : this.#misses.keys().take(1))
-      this.#misses.delete(oldest);
     this.#misses.set(name, { at: now, asked: 1 });
     return false;
   }

@@ -12,9 +12,11 @@
 // A3 Nothing of an account with a floor is removed for somebody outside of it while that would leave the account
 //    less than its floor.
 // A4 A write of an account at its quota removes only what the account holds, or is refused.
+
 import { withoutProtocol } from '../../../core/namespace.ts';
 import { type AccountSettings, HOLDER, isHolderAtOrBelow, isHolderName, nearestIn } from '../../accounts.ts';
 import { STORE } from '../../limits.ts';
+import { BoundedMap } from '../../shared/bounded-map.ts';
 import type { SizeLimit } from '../../size-limit.ts';
 import { allocatedBytes } from '../index/byte-count.ts';
 import { EVERYONE, numbersIn, type Presence, type Tenants, tenantsOf, withTenant } from '../index/records.ts';
@@ -74,8 +76,8 @@ export class Accounts {
   readonly rest: Holder;
   readonly #byPrefix: ReadonlyMap<string, Holder>;
   readonly #byNumber: ReadonlyMap<number, Holder>;
-  readonly #byNamespace = new Map<string, Holder>();
-  readonly #inLists = new Map<number | string, readonly Holder[]>();
+  readonly #byNamespace = new BoundedMap<string, Holder>(STORE.tenantViews);
+  readonly #inLists = new BoundedMap<number | string, readonly Holder[]>(STORE.tenantViews);
 
   /** For a store where nothing is counted. */
   static readonly none = new Accounts([], new Map(), { number: EVERYONE, accounts: [] }, new Map());
@@ -124,7 +126,9 @@ export class Accounts {
     const known = this.#byNamespace.get(stored);
     if (known) return known;
     const path = withoutProtocol(stored.startsWith('!') ? stored.slice(stored.indexOf('/') + 1) : stored);
-    return remember(this.#byNamespace, stored, this.#nearest(path));
+    const found = this.#nearest(path);
+    this.#byNamespace.set(stored, found);
+    return found;
   }
 
   #nearest(path: string): Holder {
@@ -137,7 +141,9 @@ export class Accounts {
     const known = this.#inLists.get(key);
     if (known) return known;
     const found = new Set(numbersIn(list).flatMap((number) => this.#byNumber.get(number) ?? []));
-    return remember(this.#inLists, key, found.size > 0 ? [...found] : [this.rest]);
+    const holders = found.size > 0 ? [...found] : [this.rest];
+    this.#inLists.set(key, holders);
+    return holders;
   }
 
   /** A list without a holder is the rest's, which must stay in it beside another one. */
@@ -182,9 +188,3 @@ function keyOfList(list: Tenants): number | string {
 }
 
 const SHORT_LIST_BYTES = 6;
-
-function remember<Key, Value>(known: Map<Key, Value>, key: Key, value: Value): Value {
-  if (known.size >= STORE.tenantViews) known.clear();
-  known.set(key, value);
-  return value;
-}

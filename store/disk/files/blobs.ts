@@ -1,12 +1,14 @@
 // The blobs of the disk engine: small ones inside the index, large ones in files.
 // A blob is present if and only if the index has an entry, and the entry is committed after every byte is
 // durable.
+
 import { type Digest, digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { removeFile } from '../../../system/files/calls.ts';
 import type { OnStoreEvent } from '../../events.ts';
 import { STORE } from '../../limits.ts';
 import type { RawBlob, RawBlobs } from '../../raw.ts';
+import { BoundedMap } from '../../shared/bounded-map.ts';
 import { releaseBuffer } from '../../shared/buffers.ts';
 import { checksumOfSmall, decodeChecksums } from '../../shared/checksum.ts';
 import { refuseMismatch } from '../../shared/expected.ts';
@@ -38,7 +40,7 @@ export class DiskBlobs implements RawBlobs {
   readonly #accounts: Accounts;
   readonly #onEvent: OnStoreEvent;
   /** The lists of a new blob, by its tenant and its holder. */
-  readonly #lists = new Map<number, Tenants>();
+  readonly #lists = new BoundedMap<number, Tenants>(STORE.tenantViews);
 
   constructor(
     layout: Layout,
@@ -244,7 +246,6 @@ export class DiskBlobs implements RawBlobs {
     const known = this.#lists.get(key);
     if (known) return known;
     const list = tenantsOf(...new Set([tenant, number].filter((one) => one !== EVERYONE)));
-    if (this.#lists.size >= STORE.tenantViews) this.#lists.clear();
     this.#lists.set(key, list);
     return list;
   }

@@ -21,10 +21,12 @@
 //   remove if unchanged ── the entry was used meanwhile ──> it stays
 //         │ committed
 //   remove its file
+
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseHash } from '../../../core/digest.ts';
 import { removeFile } from '../../../system/files/calls.ts';
 import { STORE } from '../../limits.ts';
+import { BoundedMap } from '../../shared/bounded-map.ts';
 import { ENTRY_BYTES, type Holder, heldBytes } from '../accounts/accounts.ts';
 import type { Holdings } from '../accounts/holdings.ts';
 import { filePath, type Layout } from '../fs/layout.ts';
@@ -86,7 +88,7 @@ export class Eviction {
   readonly #clock: LogicalClock;
   readonly #holdings: Holdings;
   /** By the name of a quarry. */
-  readonly #scans = new Map<string, Scans>();
+  readonly #scans = new BoundedMap<string, Scans>(STORE.evictionScans);
 
   constructor(layout: Layout, index: Index, ticks: LogicalClock, holdings: Holdings) {
     this.#layout = layout;
@@ -149,7 +151,6 @@ export class Eviction {
   #scansOf({ name }: Quarry): Scans {
     const known = this.#scans.get(name);
     if (known) return known;
-    if (this.#scans.size >= STORE.evictionScans) this.#scans.clear();
     const added = {
       results: new AgeScan(false),
       blobs: new AgeScan(!this.#holdings.accounts.isEmpty),

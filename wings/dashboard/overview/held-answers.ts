@@ -4,6 +4,7 @@
 // used for DASHBOARD.answerRest times as long: so the reading costs at most a twentieth of one core.
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { BoundedMap } from '../../../store/shared/bounded-map.ts';
 import { DASHBOARD } from '../limits.ts';
 
 interface Held<T> {
@@ -14,7 +15,7 @@ interface Held<T> {
 
 export class HeldAnswers<T> {
   readonly #now: () => number;
-  readonly #answers = new Map<string, Held<T>>();
+  readonly #answers = new BoundedMap<string, Held<T>>(DASHBOARD.heldAnswers);
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
@@ -40,10 +41,7 @@ export class HeldAnswers<T> {
 
   #answerTo(name: string): Held<T> {
     const answer = this.#answers.get(name) ?? { tookMs: 0 };
-    this.#answers.delete(name);
     this.#answers.set(name, answer);
-    const [oldest = name] = this.#answers.keys();
-    if (this.#answers.size > DASHBOARD.heldAnswers) this.#answers.delete(oldest);
     return answer;
   }
 

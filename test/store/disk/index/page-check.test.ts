@@ -62,8 +62,10 @@ test('a page that belongs elsewhere', async () => {
 });
 
 test('a tree with more entries than it records', async () => {
+  let entries = 0n;
   const path = await harmed((_, header) => {
-    header.writeBigUInt64LE(9n, MAIN_ROOT_AT - 8);
+    entries = header.readBigUInt64LE(MAIN_ROOT_AT - 8);
+    header.writeBigUInt64LE(entries - 1n, MAIN_ROOT_AT - 8);
   });
-  expect(() => checkPages(path)).toThrow('main records 9 entries, and has 10');
+  expect(() => checkPages(path)).toThrow(`main records ${entries - 1n} entries, and has ${entries}`);
 });

@@ -86,9 +86,14 @@ async function affectedSteps(
   }
 }
 
+/** Of the steps in an error: a workspace may have thousands. */
+const MOST_NAMED = 20;
+
 function missingName({ steps }: OpenedWorkspace): Error {
   const names = [...new Set([...steps.values()].map(({ name }) => name))];
-  return usage(`name a step. ${names.length > 0 ? `Steps: ${names.join(', ')}.` : 'There are none yet.'}`);
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
+  const named = `Steps: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`;
+  return usage(`name a step. ${names.length > 0 ? named : 'There are none yet.'}`);
 }
 
 async function run(

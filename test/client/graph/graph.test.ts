@@ -315,6 +315,12 @@ describe('refused before anything runs:', () => {
     ],
     ['an unknown step', { build: { command: 'true' } }, ['biuld'], 'did you mean build?'],
     ['no step', { build: { command: 'true' } }, [], 'name a step. Steps: build.'],
+    [
+      'no step of many',
+      Object.fromEntries(Array.from({ length: 25 }, (_, at) => [`s${at}`, { command: 'true' }])),
+      [],
+      's18, s19 and 5 more.',
+    ],
     ['a wrong number of jobs', { build: { command: 'true' } }, ['--jobs', '0', 'build'], '--jobs takes'],
     ['an unknown mode of logs', { build: { command: 'true' } }, ['--logs', 'some', 'build'], '--logs takes'],
   ])('%s', async (_, steps, args, words) => {

@@ -208,10 +208,11 @@ export class ScopedStore {
 
   get labels(): Labels {
     return {
-      put: async ({ namespace, label }: LabelAddress, key) => {
+      put: async ({ namespace, label }: LabelAddress, key, guard) => {
         this.require(LABELS);
         const own = { namespace: namespaceBelow(this.identity.namespace, namespace), label };
-        const outcome = await this.#store.labels.put(own, key);
+        const owned = guard && { ...guard, lease: this.own(guard.lease) };
+        const outcome = await this.#store.labels.put(own, key, owned);
         this.#log?.add(labelEntry(own, key, outcome, this.#writer()));
         return outcome;
       },

@@ -22,7 +22,11 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [1, 'the configuration is read again when a command changed its folders'],
     [1, 'a lookup trusts results of a bundle as those of a server'],
   ],
-  server: [146, [3, 'the table of tools, which was in the dashboard, and other lists of them']],
+  server: [
+    146,
+    [3, 'the table of tools, which was in the dashboard, and other lists of them'],
+    [1, 'which lease decides whether a label may be written'],
+  ],
   bin: [5],
   'wings/backup': [5],
   'wings/bazel-worker': [7],

@@ -3,6 +3,7 @@
 //
 //   GET ?exact=LABEL&prefix=PREFIX&prefix=…   {"label","key"} of that label, else of the newest with a prefix; or 404
 //   PUT ?label=LABEL&key=HASH                 200, or 409 if the label names other content that is still stored
+//   PUT …&action=KEY&fence=EPOCH.NUMBER       the same, and 409 unless the newest lease of the action has this fence
 import type { FastifyInstance } from 'fastify';
 import { parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -13,6 +14,7 @@ import { authorized, onlyMethods } from '../../http/app.ts';
 import { jsonErrors } from '../../http/error-response.ts';
 import { MISS } from '../../http/exchange.ts';
 import type { JsonApi } from '../shared/json-api.ts';
+import { type FencedPut, guardOf } from './guard.ts';
 
 export const labelsApi: JsonApi = {
   path: /^\/labels\/v1\/(?<namespace>.*)$/,
@@ -30,7 +32,7 @@ interface Find {
 
 interface Put {
   readonly Params: { readonly namespace?: string };
-  readonly Querystring: { readonly label?: string; readonly key?: string };
+  readonly Querystring: FencedPut & { readonly label?: string; readonly key?: string };
 }
 
 async function endpoints(app: FastifyInstance): Promise<void> {
@@ -62,7 +64,9 @@ async function endpoints(app: FastifyInstance): Promise<void> {
     const namespace = parseRequestedNamespace(params.namespace ?? '');
     const { label = '', key = '' } = query;
     const hash = parseHash(key);
-    const outcome = await lifecycle.whileWriting(() => store.labels.put({ namespace, label }, hash));
+    const address = { namespace, label };
+    const guard = guardOf(address, query);
+    const outcome = await lifecycle.whileWriting(() => store.labels.put(address, hash, guard));
     if (outcome === 'taken') throw labelTaken(label);
     return reply.send();
   });
@@ -82,4 +86,4 @@ const FIND = {
 
 const FOUND = { 200: { type: 'object', properties: { label: TEXT, key: TEXT } } };
 
-const PUT = { type: 'object', properties: { label: TEXT, key: TEXT } };
+const PUT = { type: 'object', properties: { label: TEXT, key: TEXT, action: TEXT, fence: TEXT } };

@@ -1,10 +1,11 @@
 // Labels over HTTP: found by prefix, never changed, and subject to the token.
-import { expect, test } from 'vitest';
-import { digestOf } from '../../../core/digest.ts';
+import { describe, expect, test } from 'vitest';
+import { fenceText } from '../../../core/action-lease.ts';
+import { digestOf, parseHash } from '../../../core/digest.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { emptyResult } from '../../../core/result.ts';
-import { ask, type Method, type TestServer, type TestServerOptions, testServer } from '../rig.ts';
+import { ask, codeIn, type Method, type TestServer, type TestServerOptions, testServer } from '../rig.ts';
 
 const KEYS = ['a', 'b'].map((text) => digestOf(Buffer.from(text)).hash);
 const [A = '', B = ''] = KEYS;
@@ -64,4 +65,55 @@ test('a client without permission can neither write nor read labels', async () =
   expect((await put(closed, 'npm-1', A, bearer)).status).toBe(200);
   const readOnly = await start({ readOnly: true });
   expect((await put(readOnly, 'npm-1', A)).status).toBe(403);
+});
+
+describe('of an action that has a lease', () => {
+  const ACTION = { namespace: parseNamespace('team'), key: digestOf(Buffer.from('action')).hash };
+  const REQUEST = { id: '7'.repeat(32), holder: 'ci-7' };
+
+  async function leased() {
+    const server = await start();
+    const results = ['checkpoint', 'state'].map((place) => parseNamespace(`team/${place}`));
+    for (const namespace of results) {
+      const result = ActionResult.encode(emptyResult(0)).finish();
+      await server.store.results.put({ namespace, key: parseHash(A) }, result);
+    }
+    const { actionLeases: leases } = server.store;
+    const acquired = await leases?.acquire(ACTION, REQUEST);
+    if (!leases || !acquired) throw new Error('the store has no leases');
+    const { fence } = acquired.lease;
+    const end = () => leases.release(ACTION, { id: REQUEST.id, fence }, { reason: 'failed' });
+    const write = async (place: string, label: string, more: Record<string, string> = {}) => {
+      const query = new URLSearchParams({ label, key: A, ...more });
+      const answer = await ask(`${server.url}/labels/v1/team${place}?${query}`, 'PUT');
+      return answer.status === 200 ? 'stored' : codeIn(answer);
+    };
+    return { fence: fenceText(fence), write, end };
+  }
+
+  test.each([
+    ['a checkpoint', '/checkpoint', ACTION.key],
+    ['a state', '/state', `${'5'.repeat(32)}/none/${ACTION.key}`],
+  ])('%s is written under the lease, and by nobody else meanwhile', async (_, place, label) => {
+    const { fence, write, end } = await leased();
+    expect(await write(place, `${label}/${fence}/1`, { fence })).toBe('stored');
+    expect(await write(place, `${label}/2`)).toBe('ASSAY_LABEL_LEASED');
+    expect(await write(place, `${label}/${fence}/3`, { fence: '1.1' })).toBe('ASSAY_STALE_FENCE');
+    expect(await write(place, `${label}/1.1/3`, { fence })).toBe('ASSAY_STALE_FENCE');
+    expect(await write(place, `${label}/1.1/3`, { fence: '1.1' })).toBe('ASSAY_STALE_FENCE');
+    await end();
+    expect(await write(place, `${label}/2`)).toBe('stored');
+    expect(await write(place, `${label}/${fence}/3`, { fence })).toBe('stored');
+  });
+
+  test('any other label is written without a fence, and with one only under the lease', async () => {
+    const { fence, write } = await leased();
+    const other = digestOf(Buffer.from('other')).hash;
+    expect(await write('', 'npm-1')).toBe('stored');
+    expect(await write('/checkpoint', `${other}/1`)).toBe('stored');
+    expect(await write('', 'npm-2', { action: ACTION.key, fence })).toBe('stored');
+    expect(await write('', 'npm-3', { action: other, fence })).toBe('ASSAY_STALE_FENCE');
+    expect(await write('', 'npm-3', { fence })).toBe('ASSAY_BAD_DIGEST');
+    expect(await write('', 'npm-3', { action: ACTION.key, fence: 'x' })).toBe('ASSAY_BAD_MESSAGE');
+  });
 });

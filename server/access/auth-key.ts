@@ -6,18 +6,10 @@
 // - Only the user of the server can read it. It is complete and on disk before its name exists.
 // To end all short tokens at once, remove the file and start the servers again.
 import { randomBytes, randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
+import { syncNames, writeSynced } from '../../system/files/synced-file.ts';
 
 const NAME = 'auth-key';
 const BYTES = 32;
@@ -56,7 +48,7 @@ function createKey(storeFolder: string, file: string): Buffer {
   const temporary = `${file}-${randomUUID()}`;
   const key = randomBytes(BYTES);
   try {
-    writeDurably(temporary, key);
+    writeSynced(temporary, key);
     linkSync(temporary, file);
   } catch (error) {
     const others = isSystemError(error, 'EEXIST') ? readKey(file) : undefined;
@@ -65,7 +57,7 @@ function createKey(storeFolder: string, file: string): Buffer {
   } finally {
     rmSync(temporary, { force: true });
   }
-  syncFolder(storeFolder);
+  syncNames(storeFolder);
   return key;
 }
 
@@ -75,24 +67,5 @@ function makeIfMissing(folder: string): void {
     mkdirSync(folder);
   } catch (error) {
     if (!isSystemError(error, 'EEXIST')) throw error;
-  }
-}
-
-function writeDurably(path: string, bytes: Buffer): void {
-  const descriptor = openSync(path, 'wx', 0o600);
-  try {
-    writeSync(descriptor, bytes);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

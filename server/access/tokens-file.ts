@@ -8,18 +8,14 @@
 // - A file with a field that this version does not know is refused: the field could restrict a token.
 import { hash, randomBytes } from 'node:crypto';
 import {
-  closeSync,
   fchmodSync,
   fchownSync,
-  fsyncSync,
-  openSync,
   readFileSync,
   realpathSync,
   renameSync,
   rmSync,
   type Stats,
   statSync,
-  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { type ConfigValue, parseDocument } from '../../core/config/document.ts';
@@ -27,6 +23,7 @@ import { AssayError, isSystemError, messageOf } from '../../core/errors.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import { asJwt } from '../../core/tokens/jwt.ts';
 import { LockBusy, withFileLock } from '../../system/files/file-lock.ts';
+import { syncNames, writeSynced } from '../../system/files/synced-file.ts';
 import type { Identity } from './identity.ts';
 import { namespaceAt, ownNamespaceAt } from './namespace-field.ts';
 import { RIGHTS, type Right } from './rights.ts';
@@ -144,32 +141,16 @@ function replaceFile(target: string, text: string, checkLock: () => void): void 
   const temporary = `${target}.new`;
   rmSync(temporary, { force: true });
   const old = statSync(target, { throwIfNoEntry: false });
-  const descriptor = openSync(temporary, 'wx', 0o600);
-  try {
-    if (old) keepOwner(descriptor, old);
-    writeFileSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  writeSynced(temporary, text, old && ((descriptor) => keepOwner(descriptor, old)));
   checkLock();
   renameSync(temporary, target);
-  syncFolder(dirname(target));
+  syncNames(dirname(target));
 }
 
 /** The server may run as another user than the one who changes the file. Nobody else may ever read it. */
 function keepOwner(descriptor: number, { uid, gid, mode }: Stats): void {
   fchmodSync(descriptor, 0o600 | (mode & 0o040));
   if (uid !== process.getuid?.() || gid !== process.getgid?.()) fchownSync(descriptor, uid, gid);
-}
-
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 function encodeTokens(entries: readonly TokenEntry[]): string {

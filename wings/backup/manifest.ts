@@ -1,8 +1,9 @@
 // The file backup.json in the folder of a backup: which backup it is, what is in it, and whether it is finished.
 // A rename replaces it after a sync, so whoever reads it sees one whole state.
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError, isSystemError } from '../../core/errors.ts';
+import { syncNames, writeSynced } from '../../system/files/synced-file.ts';
 
 export const MANIFEST = 'backup.json';
 
@@ -45,11 +46,10 @@ export function temporaryOf(name: string): string {
 export function writeDurably(folder: string, name: string, content: string | Uint8Array): void {
   const file = join(folder, name);
   const temporary = join(folder, temporaryOf(name));
-  writeFileSync(temporary, content, { mode: 0o600, flush: true });
+  rmSync(temporary, { force: true });
+  writeSynced(temporary, content);
   renameSync(temporary, file);
-  const opened = openSync(folder, 'r');
-  fsyncSync(opened);
-  closeSync(opened);
+  syncNames(folder);
 }
 
 function isManifest(value: unknown): value is Manifest {

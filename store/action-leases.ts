@@ -52,6 +52,8 @@ export interface LeaseRelease {
 export interface Acquired {
   readonly outcome: 'granted' | 'held' | 'ended';
   readonly lease: LeaseState;
+  /** Of a lease that is granted now: the one that the action had before, if that is remembered. */
+  readonly replaced?: LeaseState | undefined;
 }
 
 /** Who says that it holds a lease. */

@@ -53,7 +53,7 @@ export function actionLeases(records: LeaseRecords): ActionLeases {
         const fence = await records.nextFence();
         const granted = { fence, id, holder, expectedMs, since: now, until: now + STORE.actionLeaseMs };
         if (await records.put(address, granted, record))
-          return { outcome: 'granted', lease: stateOf(granted, now) };
+          return { outcome: 'granted', lease: stateOf(granted, now), replaced: lease };
       }
     },
     heartbeat: (address, holding) =>

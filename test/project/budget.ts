@@ -36,7 +36,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   'wings/fleet': [99, [2, 'action leases and fences in PostgreSQL']],
   'wings/gocache': [8],
   'wings/incident': [7],
-  'wings/leases': [7],
+  'wings/leases': [8],
   'wings/manual': [6, [1, '`assay help`: pages on the command line']],
   'wings/oidc': [16],
   'wings/reproduce': [31],

@@ -21,6 +21,7 @@ import {
   waitIn,
 } from './fields.ts';
 import { LEASES } from './limits.ts';
+import { LeaseMetrics } from './metrics.ts';
 import { TokenLeases } from './token-leases.ts';
 import { Waiters } from './waiters.ts';
 
@@ -52,11 +53,15 @@ export class LeaseService {
   readonly waiters: Waiters;
   readonly #leases: ActionLeases;
   readonly #tokens: TokenLeases;
+  readonly #metrics: LeaseMetrics;
+  readonly #now: () => number;
 
-  constructor({ wholeStore, lifecycle, capacity }: ServerContext, now = () => performance.now()) {
+  constructor({ wholeStore, lifecycle, capacity, metrics }: ServerContext, now = () => performance.now()) {
     if (!wholeStore.actionLeases) throw new AssayError('ASSAY_INTERNAL', 'the store has no leases');
     this.#leases = wholeStore.actionLeases;
+    this.#now = now;
     this.#tokens = new TokenLeases(now);
+    this.#metrics = metrics.add((registry) => new LeaseMetrics(registry, () => this.waiters.count));
     this.waiters = new Waiters({
       leases: this.#leases,
       now,
@@ -72,13 +77,19 @@ export class LeaseService {
     const [id, holder, after] = [idIn(fields), holderIn(fields), afterIn(fields)];
     const token = caller.store.identity.name;
     const expectedMs = expectedIn(fields) ?? (await expectedBy(caller, fields));
-    if (!this.#tokens.hasRoom(token))
+    if (!this.#tokens.hasRoom(token)) {
+      this.#metrics.refused();
       return answer('none', { why: `this token has ${LEASES.perToken} leases` });
-    const { outcome, lease } = await caller.server.lifecycle.whileWriting(() =>
+    }
+    const { outcome, lease, replaced } = await caller.server.lifecycle.whileWriting(() =>
       this.#leases.acquire(address, { id, holder, expectedMs, after }),
     );
     if (outcome === 'ended') return ended(caller, address, lease);
-    if (outcome === 'held') return held(caller, address, lease);
+    if (outcome === 'held') {
+      this.#metrics.held();
+      return held(caller, address, lease);
+    }
+    this.#metrics.granted(replaced);
     this.#tokens.count(token, nameOf(address));
     this.waiters.wake(address);
     return answer('granted', {
@@ -100,7 +111,9 @@ export class LeaseService {
       .lookedUpIn(addressIn(fields).namespace)
       .filter((namespace) => namespace !== address.namespace);
     const wait = { address, lease, others, waitMs, isGone: () => caller.isGone };
+    const began = this.#now();
     const found = await this.waiters.wait(wait);
+    this.#metrics.waited(found, lease, waitMs, this.#now() - began);
     if (found.end === 'gone') return answer('none', { why: 'the client is gone' });
     if (found.end === 'refused') return answer('none', { why: found.why });
     if (found.end === 'published') return answer('published', { fence });

@@ -298,3 +298,31 @@ test('a server that stops ends the waits, and the clients run', async () => {
   expect(await waited).toMatchObject({ outcome: 'none', why: 'the server stops' });
   await stopped;
 });
+
+test('/metrics counts who was granted a lease, who waited, who gave up, and what it saved', async () => {
+  let now = Date.now();
+  const engine = memoryEngine(new Map(), () => now);
+  const { url } = await server({ store: addLayers(engine, () => {}) });
+  const [one, other] = [runner('ci-7', overHttp(url)), runner('ci-8', overHttp(url))];
+  const { fence } = await one.acquire();
+  await other.acquire();
+  await other.wait(fence, 1);
+  const waited = other.wait(fence);
+  now += 14_000;
+  await one.release(fence, 'done');
+  await waited;
+  await other.acquire({ after: fence ?? '' });
+  now += 60_000;
+  await one.acquire();
+  const text = (await ask(`${url}/metrics`)).body.toString();
+  for (const line of [
+    'assay_action_leases_total{event="granted"} 3',
+    'assay_action_leases_total{event="held"} 1',
+    'assay_action_leases_total{event="hedged"} 1',
+    'assay_action_leases_total{event="waited"} 1',
+    'assay_action_leases_total{event="expired"} 1',
+    'assay_action_lease_saved_seconds_total 14',
+    'assay_action_lease_waits 0',
+  ])
+    expect(text).toContain(line);
+});

@@ -1,0 +1,81 @@
+// What a server counts of leases: who was granted one, who waited, and what that saved.
+import { Gauge, type Registry } from 'prom-client';
+import { CounterCells } from '../../server/request/counter-cells.ts';
+import type { LeaseState } from '../../store/action-leases.ts';
+import { LEASES } from './limits.ts';
+import type { WaitEnd } from './waiters.ts';
+
+export class LeaseMetrics {
+  readonly #events: CounterCells;
+  readonly #saved: CounterCells;
+  readonly #waited: CounterCells;
+
+  constructor(registry: Registry, openWaits: () => number) {
+    this.#events = new CounterCells(
+      registry,
+      'assay_action_leases_total',
+      'Action leases: granted, held by another run when asked for, waited for until the result came, hedged (given up while held), ended with another reason, expired, and refused by a limit.',
+      ['event'],
+    );
+    this.#saved = new CounterCells(
+      registry,
+      'assay_action_lease_saved_seconds_total',
+      'The durations of the actions whose results were waited for.',
+      [],
+    );
+    this.#waited = new CounterCells(
+      registry,
+      'assay_action_lease_waited_seconds_total',
+      'The time of all requests that waited for a lease.',
+      [],
+    );
+    new Gauge({
+      name: 'assay_action_lease_waits',
+      help: 'Requests that wait for a lease now.',
+      registers: [registry],
+      collect() {
+        this.set(openWaits());
+      },
+    });
+  }
+
+  /** Nothing besides what the registry has. */
+  text(): string {
+    return '';
+  }
+
+  /** `replaced`: the lease that the action had before. */
+  granted(replaced: LeaseState | undefined): void {
+    this.#count('granted');
+    if (replaced?.end?.reason === 'expired') this.#count('expired');
+  }
+
+  held(): void {
+    this.#count('held');
+  }
+
+  refused(): void {
+    this.#count('refused');
+  }
+
+  /** A wait for `lease` has ended. A client waits again after LEASES.pollMs; one that asked for less runs itself. */
+  waited(found: WaitEnd, lease: LeaseState, waitMs: number, tookMs: number): void {
+    this.#waited.cell().value += tookMs / 1000;
+    if (found.end === 'refused') this.refused();
+    else if (found.end === 'gone') this.#count('hedged');
+    else if (found.end === 'held') {
+      if (waitMs < LEASES.pollMs) this.#count('hedged');
+    } else if (found.end === 'published') this.#cameTrue(lease.expectedMs ?? 0);
+    else if (found.lease?.end?.reason === 'done') this.#cameTrue(found.lease.heldMs);
+    else this.#count('ended');
+  }
+
+  #cameTrue(savedMs: number): void {
+    this.#count('waited');
+    this.#saved.cell().value += savedMs / 1000;
+  }
+
+  #count(event: string): void {
+    this.#events.cell(event).value++;
+  }
+}

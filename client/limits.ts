@@ -179,6 +179,11 @@ export const RUN = {
   stagingNames: 1000,
 } as const;
 
+export const LEASE = {
+  /** A command that takes longer asks for the lease of its action. */
+  longMs: 2 * SECOND,
+} as const;
+
 export const GRAPH = {
   /** A graph with more steps makes Bun compile at once. A shorter run ends before that pays off. */
   fewSteps: 20,

@@ -1,5 +1,6 @@
 // The flags of `assay run STEP…` that do not declare anything: selection, order and output.
 import type { FlagTable } from '../../core/cli/command.ts';
+import { ACTION_LEASE_FLAG } from '../lease/mode.ts';
 
 export const GRAPH_FLAGS = {
   package: {
@@ -59,6 +60,7 @@ export const GRAPH_FLAGS = {
     value: 'stream|group|failed|none',
     text: 'the logs of commands: at once, whole when a step ends, of failed steps only, or none (default: failed on a terminal, else group)',
   },
+  'action-lease': ACTION_LEASE_FLAG,
   'no-report': {
     type: 'boolean',
     text: 'do not report the run to an Assay server that keeps a list of runs (the same as ASSAY_REPORT=0)',

@@ -2,6 +2,7 @@
 // ../graph/command.ts.
 import { type CommandModule, type FlagTable, type ParsedFlags, usage } from '../../core/cli/command.ts';
 import type { HitSample } from '../check-hits/hit-sample.ts';
+import { actionLeaseFrom } from '../lease/mode.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { remoteToken } from '../remote/token.ts';
 import { ActionReport } from '../report/action-report.ts';
@@ -19,6 +20,7 @@ const flags = {
   'check-hits': GRAPH_FLAGS['check-hits'],
   'check-seed': GRAPH_FLAGS['check-seed'],
   verbose: GRAPH_FLAGS.verbose,
+  'action-lease': GRAPH_FLAGS['action-lease'],
   'no-report': GRAPH_FLAGS['no-report'],
   store: STORE_FLAGS.store,
   remote: {
@@ -66,6 +68,7 @@ export const runCommand = (stepHook: OpenStepHook): CommandModule => ({
       ASSAY_TOKEN: 'sent to the remote as a Bearer token; never passed to COMMAND',
       ASSAY_REPORT:
         '0: do not report the run to an Assay server. A report has names, digests and durations, and no values of variables. The end of what a failed step printed goes with it',
+      ASSAY_ACTION_LEASE: 'off: as --action-lease=off; auto: the default',
       ASSAY_WHERE:
         'the name of this machine or job in receipts (default: the address of the CI job, or the host’s name)',
     },
@@ -105,6 +108,7 @@ export const runCommand = (stepHook: OpenStepHook): CommandModule => ({
       force: parsed.given('force'),
       sample,
       stepHook,
+      actionLease: actionLeaseFrom(parsed, caller),
       caller,
       stdout: new SyncStream(1),
       stderr,

@@ -10,6 +10,7 @@ import { withDependencyFixes } from '../config/dependency-fix.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step, StepTable } from '../config/step.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
+import type { LeaseWait } from '../lease/action-lease.ts';
 import { GRAPH } from '../limits.ts';
 import type { ScratchPool } from '../process/scratch-pool.ts';
 import { disabled, storeOnly } from '../run/cache-modes.ts';
@@ -41,6 +42,8 @@ export interface ExecuteContext extends SlotContext {
   isFirst(event: RunEvent): boolean;
 }
 
+type StepRunContext = ExecuteContext & { readonly leaseWait: LeaseWait };
+
 /** Never rejects: an error of a step becomes the outcome of the step. */
 export async function executeStep(
   step: Step,
@@ -51,8 +54,9 @@ export async function executeStep(
   const began = now();
   const reports = new StepReports(step, context);
   const slot = new JobSlot(context.slot, now);
+  const leaseWait = { totalMs: 0 };
   try {
-    const summary = await runWithRetry(step, context, known, reports, slot);
+    const summary = await runWithRetry(step, { ...context, leaseWait }, known, reports, slot);
     return {
       ...summary,
       step: step.id,
@@ -85,7 +89,7 @@ function refusalOf(error: unknown): Pick<StepEnd, 'exitCode' | 'reason' | 'wayOu
  */
 async function runWithRetry(
   step: Step,
-  context: ExecuteContext,
+  context: StepRunContext,
   known: RecordedResult | undefined,
   reports: StepReports,
   slot: JobSlot,
@@ -151,12 +155,12 @@ function whyItRan(
 
 function runContext(
   step: Step,
-  context: ExecuteContext,
+  context: StepRunContext,
   caller: Variables,
   reports: StepReports,
   slot: JobSlot,
 ): RunContext {
-  const { emit, cache, scratch, force, sample, stepHook } = context;
+  const { emit, cache, scratch, force, sample, stepHook, actionLease, leaseWait } = context;
   return {
     ...logStreamsOf(step, emit),
     cache: step.cache ? (force ? storeOnly(cache) : cache) : disabled(cache),
@@ -167,8 +171,11 @@ function runContext(
     uploadsLater: true,
     scratch,
     report: (event) => reports.handle(event),
-    acquireJobSlot: () => slot.acquire(),
+    acquireJobSlot: () => slot.acquire(() => emit({ type: 'step-resumed', step: step.id })),
     releaseJobSlot: () => slot.release(),
+    leaveJobSlot: () => slot.leave(),
+    actionLease: step.cache && !force ? actionLease : 'off',
+    leaseWait,
     throwIfCancelled: () => slot.throwIfCancelled(),
     now: () => context.now(),
   };
@@ -200,6 +207,8 @@ class StepReports {
     else if (event.type === 'remote-given-up' || event.type === 'remote-takes-nothing') this.#warnOnce(event);
     else if (event.type === 'unwatched' && event.anyCommand) this.#warnOnce(event);
     else if (event.type === 'findings') this.#handleFindings(event);
+    else if (event.type === 'waiting-for-run')
+      this.#emit({ ...event, type: 'step-waits-for-run', step: this.#step.id });
     else if (event.type !== 'sending') this.#warn(event);
   }
 

@@ -12,6 +12,7 @@ export class JobSlot {
   readonly #slot: ScheduleSlot;
   readonly #now: () => number;
   #waitedMs = 0;
+  #hasLeft = false;
 
   constructor(slot: ScheduleSlot, now: () => number) {
     this.#slot = slot;
@@ -23,12 +24,24 @@ export class JobSlot {
     return this.#waitedMs;
   }
 
-  async acquire(): Promise<void> {
+  /** `onReturn`: called if the step had left, and did not have to queue for the slot. */
+  async acquire(onReturn?: () => void): Promise<void> {
     const asked = this.#now();
     throwRefusal(await this.#slot.acquire());
     const waitedMs = this.#now() - asked;
-    if (waitedMs > GRAPH.lateMs) throw new WaitedTooLong();
-    this.#waitedMs = waitedMs;
+    if (waitedMs > GRAPH.lateMs) {
+      this.#waitedMs = 0;
+      throw new WaitedTooLong();
+    }
+    this.#waitedMs += waitedMs;
+    if (this.#hasLeft && waitedMs < 5) onReturn?.();
+    this.#hasLeft = false;
+  }
+
+  /** The step waits for another run. It has no slot until it acquires one again. */
+  leave(): void {
+    this.#hasLeft = true;
+    this.#slot.leave();
   }
 
   release(): void {

@@ -4,6 +4,7 @@
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
 import type { Workspace } from '../config/workspace.ts';
+import type { ActionLeaseMode } from '../lease/action-lease.ts';
 import { replay, type StreamName } from '../process/log.ts';
 import type { HitChecks } from '../run/context.ts';
 import type { OpenStepHook } from '../run/step-hook.ts';
@@ -25,6 +26,7 @@ export interface StepContext {
   /** The hits to check (--check-hits). */
   readonly sample?: HitChecks | undefined;
   readonly stepHook?: OpenStepHook | undefined;
+  readonly actionLease?: ActionLeaseMode | undefined;
   now(): number;
   /** Always the same runner. */
   stepRunner(): Promise<StepRunner>;

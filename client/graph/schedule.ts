@@ -34,6 +34,11 @@ export interface ScheduleSlot {
   acquire(): Promise<string | undefined>;
   /** Its command has ended and succeeded: the next one may begin while this step stores its result. */
   release(): void;
+  /**
+   * The step waits for another run: it gives its slot back, and other steps begin in its place. `acquire` ends that, and
+   * so does the end of the step.
+   */
+  leave(): void;
   /** The reason why the step must not begin its command; undefined if it may. */
   refusal(): string | undefined;
 }
@@ -64,6 +69,8 @@ class Schedule<S extends Ordered> {
   /** Steps that must not run, and the step that is the cause. */
   readonly #broken = new Map<string, string>();
   readonly #commands = new Set<string>();
+  /** Those among the steps under way that wait for another run. */
+  readonly #away = new Set<string>();
   #underWay = 0;
   #isLookingAhead = false;
   #stopped: string | undefined;
@@ -81,7 +88,7 @@ class Schedule<S extends Ordered> {
   }
 
   advance(): void {
-    while (this.#underWay < this.#options.jobs && this.#beginNext());
+    while (this.#here < this.#options.jobs && this.#beginNext());
     this.#grantSlots();
     if (this.#underWay === 0) this.#end();
     else this.#lookAhead();
@@ -92,7 +99,7 @@ class Schedule<S extends Ordered> {
    */
   #lookAhead(): void {
     const { jobs, ahead } = this.#options;
-    if (this.#isLookingAhead || this.#ready.length === 0 || this.#underWay >= jobs + ahead) return;
+    if (this.#isLookingAhead || this.#ready.length === 0 || this.#here >= jobs + ahead) return;
     this.#isLookingAhead = true;
     setImmediate(() => {
       this.#isLookingAhead = false;
@@ -100,6 +107,11 @@ class Schedule<S extends Ordered> {
       this.#beginNext();
       this.advance();
     });
+  }
+
+  /** How many steps are under way and do not wait for another run. */
+  get #here(): number {
+    return this.#underWay - this.#away.size;
   }
 
   /** False if no step is ready. */
@@ -123,17 +135,20 @@ class Schedule<S extends Ordered> {
       .run(step, {
         acquire: () => this.#acquireSlot(step),
         release: () => this.#releaseSlot(step),
+        leave: () => this.#leave(step),
         refusal: () => this.#refusal(),
       })
       .then((succeeded) => {
         this.#underWay--;
         this.#commands.delete(step.id);
+        this.#away.delete(step.id);
         this.#settle(step, succeeded);
         this.advance();
       });
   }
 
   #acquireSlot(step: S): Promise<string | undefined> {
+    this.#away.delete(step.id);
     const refusal = this.#refusal();
     if (refusal !== undefined) return Promise.resolve(refusal);
     const hasSlot = this.#commands.has(step.id);
@@ -147,6 +162,12 @@ class Schedule<S extends Ordered> {
 
   #releaseSlot({ id }: S): void {
     if (this.#commands.delete(id)) this.#grantSlots();
+  }
+
+  #leave({ id }: S): void {
+    this.#commands.delete(id);
+    this.#away.add(id);
+    this.advance();
   }
 
   #grantSlots(): void {

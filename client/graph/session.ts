@@ -2,6 +2,7 @@
 import { expectLongRun } from '../../core/bun.ts';
 import { type ParsedFlags, parseNumber } from '../../core/cli/command.ts';
 import type { Variables } from '../action/environment.ts';
+import { actionLeaseFrom } from '../lease/mode.ts';
 import { GRAPH } from '../limits.ts';
 import { maySend } from '../local-store/outbox.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
@@ -69,6 +70,7 @@ export function openSession(
     force: flags.given('force'),
     sample,
     stepHook,
+    actionLease: actionLeaseFrom(flags, caller),
     now: Date.now,
     stepRunner() {
       runner ??= loadStepRunner(cacheOptions);

@@ -6,6 +6,7 @@ import { openDiskStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { type ActionDeclaration, requestFor } from '../action/declaration.ts';
 import type { Variables } from '../action/environment.ts';
+import { actionLeaseIn } from '../lease/mode.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { openCache } from '../run/caches.ts';
 import { keyAction as keyOfRequest } from '../run/key.ts';
@@ -67,6 +68,7 @@ async function runAction(
     ...options,
     throwIfCancelled,
     stepHook,
+    actionLease: actionLeaseIn(options.environment ?? process.env),
     storeFolder: storeOf(options),
     caller: options.environment ?? process.env,
     stdout: options.stdout ?? DISCARD,

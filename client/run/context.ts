@@ -2,6 +2,7 @@
 import type { Hash } from '../../core/digest.ts';
 import type { Variables } from '../action/environment.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
+import type { ActionLease, ActionLeaseMode, LeaseWait } from '../lease/action-lease.ts';
 import type { Ownership } from '../outputs/output-lock.ts';
 import type { FactDifference } from '../path-sets/difference.ts';
 import type { ScratchPool } from '../process/scratch-pool.ts';
@@ -46,6 +47,14 @@ export interface RunContext {
   acquireJobSlot?(): Promise<void>;
   /** The command has ended, and the run will succeed: another command may run. */
   releaseJobSlot?(): void;
+  /** The run waits for another one: other steps may begin in its place. `acquireJobSlot` ends that. */
+  leaveJobSlot?(): void;
+  /** Whether the run asks for action leases; by default it does not. */
+  readonly actionLease?: ActionLeaseMode | undefined;
+  /** The lease of the action, once it was asked for. */
+  readonly lease?: Pick<ActionLease<Hit>, 'fence'> | undefined;
+  /** Counts on if the run starts again. */
+  readonly leaseWait?: LeaseWait | undefined;
   /** Throws if the run was cancelled; called while the run waits for another one. */
   throwIfCancelled?(): void;
   /** The locks of the outputs, while the run holds them. */

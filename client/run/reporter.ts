@@ -35,6 +35,7 @@ export class Reporter {
     if (event.type === 'transfer') this.#progress(event);
     else if (event.type === 'not-published') this.#notPublished = event.why;
     else if (event.type === 'sending') this.#say(sendingText(event.results));
+    else if (event.type === 'waiting-for-run') this.#say(waitingText(event));
     else if (event.type === 'findings') this.#findings(event);
     else this.#warn(warningText(event));
   };
@@ -69,6 +70,8 @@ export class Reporter {
       outputsWritten,
       commandMs: Math.round(commandMs),
       elapsedMs: Math.round(elapsedMs),
+      actionLease: summary.actionLease ?? 'none',
+      leaseWaitedMs: summary.leaseWaitedMs ?? 0,
       ...(diverged && { diverged }),
       ...(checked && { checked }),
       ...(this.#sample && { checkSeed: this.#sample.seed }),
@@ -188,7 +191,27 @@ function findingText({ kind, path, detail, fix }: Finding): string {
   return `${kind} ${what}${fix ? ` (${fixText(fix)})` : ''}`;
 }
 
-export type RunWarning = Exclude<RunEvent, { type: 'transfer' | 'not-published' | 'sending' }>;
+export type RunWarning = Exclude<
+  RunEvent,
+  { type: 'transfer' | 'not-published' | 'sending' | 'waiting-for-run' }
+>;
+
+/** Such as "waits for ci-7 (38 s left)". A server tells names only to those who may read where it runs. */
+export function waitingText({
+  holder = 'another run',
+  leftMs,
+}: {
+  holder?: string;
+  leftMs?: number;
+}): string {
+  const left =
+    leftMs === undefined
+      ? ''
+      : leftMs > 0
+        ? ` (${durationText(1000 * Math.ceil(leftMs / 1000))} left)`
+        : ' (overdue)';
+  return `waits for ${holder}${left}`;
+}
 
 export function sendingText(results: number): string {
   return `sending ${results === 1 ? '1 result' : `${results} results`} to the remote`;
@@ -244,6 +267,10 @@ function wordsFor(event: RunWarning): string {
       return `the command ran ${event.ran}, not your ${event.yours}: name ${event.name} in "tools" (--tool ${event.name}) for yours`;
     case 'cache-not-put-back':
       return `${event.path} could not be put back and lies in ${event.aside}; the next run tries again`;
+    case 'lease-over':
+      return event.why;
+    case 'label-refused':
+      return `${event.what} stays on this machine: ${event.why}`;
     case 'waiting':
       return `waiting for another run that makes ${event.output}`;
     case 'stray-link':

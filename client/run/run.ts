@@ -17,13 +17,14 @@ import type { RunRequest } from '../action/request.ts';
 import { keepDifferences, reportedDifferences } from '../history/differences.ts';
 import type { Outcome, SeenIn } from '../history/history.ts';
 import type { IdentifiedAction, KeyedAction } from '../inputs/keyed-action.ts';
+import { ActionLease, type LeaseUse } from '../lease/action-lease.ts';
 import { withOutputLocks } from '../outputs/output-lock.ts';
 import { type Log, replay } from '../process/log.ts';
 import type { HitChecks, RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
 import type { Hit } from './hit.ts';
-import { keyAction } from './key.ts';
+import { changedSince, keyAction } from './key.ts';
 import { lookup, lookupLocally } from './lookup.ts';
 import { MissReasons } from './miss-reasons.ts';
 import { ownHit } from './own-hit.ts';
@@ -72,11 +73,15 @@ export interface RunSummary {
   /** The duration of the command when it ran, and of this whole run. */
   readonly commandMs: number;
   readonly elapsedMs: number;
+  /** What the run had to do with action leases, and how long it waited for other runs; absent for "none". */
+  readonly actionLease?: LeaseUse;
+  readonly leaseWaitedMs?: number;
   /** The address of the run's page, if a server took its report. */
   readonly page?: string;
 }
 
-export async function run(request: RunRequest, context: RunContext): Promise<RunSummary> {
+export async function run(request: RunRequest, given: RunContext): Promise<RunSummary> {
+  const context = { ...given, leaseWait: given.leaseWait ?? { totalMs: 0 } };
   const began = context.now();
   const reasons = new MissReasons();
   const recording = reasons.within(context);
@@ -87,6 +92,7 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
   const used = hit && !sampled ? await useHit(hit, action, recording) : undefined;
   const looksAgain = hit === undefined || sampled !== undefined;
   const ran = used ?? (await makeResult(action, recording, reasons, looksAgain, sampled));
+  if (ran === 'inputs-changed') return run(request, { ...context, actionLease: 'off' });
   const shared = await finishSharing(ran.sent, began, context);
   const log = ran.printed && (await keepFailedLog(ran.printed, action, context));
   const notPublished = ran.outcome === 'miss' && !ran.published ? reasons.notKept : undefined;
@@ -96,6 +102,7 @@ export async function run(request: RunRequest, context: RunContext): Promise<Run
     ...(log && { log }),
     key: action.key.hash,
     ...(notPublished !== undefined && { notPublished }),
+    ...leaseToldOf(ran.actionLease, context.leaseWait.totalMs),
     elapsedMs: context.now() - began,
   };
 }
@@ -130,6 +137,14 @@ async function finishSharing(
   };
 }
 
+function leaseToldOf(
+  use: LeaseUse = 'none',
+  waitedMs: number,
+): Pick<RunSummary, 'actionLease' | 'leaseWaitedMs'> {
+  if (use === 'none' && waitedMs === 0) return {};
+  return { actionLease: use === 'none' ? 'waited' : use, leaseWaitedMs: Math.round(waitedMs) };
+}
+
 /** Nothing proves an unproven result, so a check of it would tell nothing. */
 function checksOf({ status }: Hit, { key }: KeyedAction, { sample }: RunContext): HitChecks | undefined {
   return sample?.includes(key.hash) && !lacksProof(status) ? sample : undefined;
@@ -144,7 +159,7 @@ async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promi
 }
 
 /**
- * Takes the job slot first, then the output locks: a run that holds a lock waits for nothing else, so there
+ * Takes the job slot first, then the action's lease, which gives the slot back while it waits. Then the output locks: a run that holds a lock waits for nothing else, so there
  * is no deadlock.
  * With the locks it looks up the result again: another run may have made it since. If it ran the command nevertheless,
  * the outputs would be away for a while, and somebody may be reading them. `looksAgain` is false after a result that
@@ -156,8 +171,36 @@ async function makeResult(
   reasons: MissReasons,
   looksAgain: boolean,
   sampled: Hit | undefined,
-): Promise<RunEnd> {
+): Promise<RunEnd | 'inputs-changed'> {
   await context.acquireJobSlot?.();
+  const waitedBefore = context.leaseWait?.totalMs;
+  const lease = await ActionLease.before<Hit>({
+    request: action.request,
+    isAsked: context.actionLease === 'auto' && !context.cache.findsNothing && !sampled,
+    history: () => context.cache.history.entries(),
+    told: reasons.earlier,
+    lookAgain: () => lookup(action, context),
+    ask: async (asked) => (await context.stepHook?.())?.lease?.(action, context, asked),
+  });
+  try {
+    if (context.leaseWait?.totalMs !== waitedBefore && changedSince(action, context) !== undefined)
+      return 'inputs-changed';
+    const used = lease.hit && (await useHit(lease.hit, action, context));
+    const leased = { ...context, lease };
+    const end = used ?? (await makeWithLocks(action, leased, reasons, looksAgain, sampled));
+    return { ...end, actionLease: lease.use };
+  } finally {
+    lease.close();
+  }
+}
+
+function makeWithLocks(
+  action: KeyedAction,
+  context: LeasedContext,
+  reasons: MissReasons,
+  looksAgain: boolean,
+  sampled: Hit | undefined,
+): Promise<RunEnd> {
   return withOutputLocks(action.request, context, async (waited, ownership) => {
     const owning = { ...context, ownership };
     const lookAgain = waited ? lookup : lookupLocally;
@@ -212,11 +255,20 @@ export function finishHit(
   };
 }
 
-async function runCommand(action: KeyedAction, context: RunContext, reasons: MissReasons): Promise<RunEnd> {
+type LeasedContext = RunContext & { readonly lease: ActionLease<Hit> };
+
+async function runCommand(
+  action: KeyedAction,
+  context: LeasedContext,
+  reasons: MissReasons,
+): Promise<RunEnd> {
+  const { lease } = context;
   const { miss, against, seen, differences } = await explain(action, context, reasons);
   const reason = missText(miss);
   const around = await surround(action, context);
+  lease.commandStarted();
   const execution = await around.execute();
+  lease.commandEnded(execution);
   // After a failure no further command begins, so a step that may fail keeps its slot until that is known.
   const isDone = execution.exitCode === 0 && action.request.hermetic !== 'strict';
   if (isDone) await handOverSlot(context);
@@ -226,6 +278,7 @@ async function runCommand(action: KeyedAction, context: RunContext, reasons: Mis
   const ended = endOf(execution, action.request, status);
   if (!isDone && ended.exitCode === 0) context.releaseJobSlot?.();
   const { published, diverged, sent, address } = await publish(action, sealed, context);
+  lease.stored(published, sent);
   if (sealed.publishable && address)
     context.onMade?.(ownHit(action, sealed, execution, address, context), 'executed');
   await around.finish(published, context.ownership?.publishRefusal() === undefined ? execution : undefined);

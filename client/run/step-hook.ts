@@ -9,16 +9,20 @@ import type { Reproduction } from '../../hermeticity/reproduction.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
+import type { AskedLease, LeaseInHand } from '../lease/action-lease.ts';
 import { clearState, leftoverState } from '../outputs/clear-state.ts';
 import { cleanUpKilledRuns } from '../outputs/run-records.ts';
 import type { RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
+import type { Hit } from './hit.ts';
 
 export interface StepHook {
   /** Opened for the command of a step that declares state or checkpoints. */
   around?(action: KeyedAction, context: RunContext): Promise<AroundCommand>;
   /** Restores the state of the nearest earlier run, with its outputs, below `folder`. False if there is none. */
   restoreState?(action: KeyedAction, context: RunContext, folder: string): Promise<boolean>;
+  /** Asks for the lease of an action, and waits for its holder as long as that is worth it. Never rejects, unless the run was cancelled. */
+  lease?(action: KeyedAction, context: RunContext, asked: AskedLease<Hit>): Promise<LeaseInHand<Hit>>;
   /** Runs an audited command again under other conditions. The workspace stays unchanged. */
   repeat?(action: KeyedAction, context: RunContext, seen: TracedRun): Promise<Reproduction>;
 }

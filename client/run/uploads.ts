@@ -51,6 +51,8 @@ export class ResultUploads {
   readonly #diverged = new Set<Hash>();
   /** All results that were added and are not shared. */
   readonly #left = new Set<Hash>();
+  /** What waits for the end of an upload. */
+  readonly #awaited = new Map<Hash, readonly ((isThere: boolean) => void)[]>();
   #why = '';
   #isOver = false;
 
@@ -91,6 +93,14 @@ export class ResultUploads {
       .filter(({ key: { hash } }) => !this.#shared.has(hash) && !this.#left.has(hash));
     for (const unshared of fresh) this.#take({ unshared, report, stateOf: unknownState, isFirst: false });
     return fresh.length;
+  }
+
+  /** Resolves when the upload of a result has ended: whether the remote has a result of its key. */
+  settled(key: Hash): Promise<boolean> {
+    if (!this.#left.has(key)) return Promise.resolve(this.#shared.has(key) || this.#diverged.has(key));
+    return new Promise((resolve) => {
+      this.#awaited.set(key, [...(this.#awaited.get(key) ?? []), resolve]);
+    });
   }
 
   isShared(key: Hash): boolean {
@@ -156,8 +166,12 @@ export class ResultUploads {
     while (this.#underWay.size < REMOTE.uploads) {
       const job = this.#waiting.shift();
       if (!job) return;
+      const { hash } = job.unshared.key;
       const sent = this.#send(job).finally(() => {
         this.#underWay.delete(sent);
+        for (const resolve of this.#awaited.get(hash) ?? [])
+          resolve(this.#shared.has(hash) || this.#diverged.has(hash));
+        this.#awaited.delete(hash);
         this.#next();
       });
       this.#underWay.add(sent);

@@ -29,6 +29,12 @@ export type RunEvent =
   | { readonly type: 'hit-refused'; readonly why: string }
   /** What a check of a hit found (--check-hits). */
   | { readonly type: 'hit-check'; readonly text: string }
+  /** The run waits for another one, which executes the same action. `leftMs`: how long that will still take, if known. */
+  | { readonly type: 'waiting-for-run'; readonly holder?: string; readonly leftMs?: number }
+  /** The run that this one waited for, or its own lease, has come to nothing. The command runs. */
+  | { readonly type: 'lease-over'; readonly why: string }
+  /** The remote refuses what this run writes beside its result: another run has the action's lease. */
+  | { readonly type: 'label-refused'; readonly what: string; readonly why: string }
   /** The command resumes from the checkpoint of an earlier run. */
   | { readonly type: 'resumed'; readonly checkpoint: number }
   /** A checkpoint can't be restored. The one before it is tried. */

@@ -22,7 +22,7 @@ import { variablesDigest } from './variables-digest.ts';
 export interface RunOptions
   extends Pick<
     RunContext,
-    'caller' | 'stdout' | 'stderr' | 'report' | 'signal' | 'throwIfCancelled' | 'stepHook'
+    'caller' | 'stdout' | 'stderr' | 'report' | 'signal' | 'throwIfCancelled' | 'stepHook' | 'actionLease'
   > {
   readonly storeFolder: string;
   readonly remote?: string | undefined;

@@ -10,6 +10,7 @@ import type {
   StepOutcome,
 } from '../../core/metadata/run-report.ts';
 import type { SeenIn } from '../history/history.ts';
+import type { LeaseUse } from '../lease/action-lease.ts';
 import type { StreamName } from '../process/log.ts';
 import type { HitReceipt } from '../run/receipt.ts';
 
@@ -41,6 +42,9 @@ export interface StepEnd {
   /** The duration of the command when it ran, and of this step now. */
   readonly commandMs: number;
   readonly elapsedMs: number;
+  /** What the step had to do with action leases, and how long it waited for other runs; absent for "none". */
+  readonly actionLease?: LeaseUse;
+  readonly leaseWaitedMs?: number;
   /** The status of the evidence (docs/HERMETICITY.md): declared, observed, unproven or unwatched. */
   readonly status?: EvidenceStatus;
   /** For a hit, if the run was asked for receipts: whose run made the result, and what was compared. */
@@ -110,6 +114,13 @@ export type GraphEvent =
       readonly bytes: Uint8Array;
     }
   | { readonly type: 'step-warning'; readonly step: string; readonly text: string }
+  /** The step waits for another run, which executes the same action. It holds no job slot. */
+  | {
+      readonly type: 'step-waits-for-run';
+      readonly step: string;
+      readonly holder?: string;
+      readonly leftMs?: number;
+    }
   /** What the command did beyond its declaration. */
   | { readonly type: 'step-findings'; readonly step: string; readonly findings: readonly ReportedFinding[] }
   /** A warning that concerns the whole run; emitted once. */

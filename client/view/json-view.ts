@@ -11,8 +11,13 @@ export class JsonView {
   }
 
   handle(event: GraphEvent): void {
-    this.#out.write(`${JSON.stringify(event.type === 'step-log' ? logLine(event) : event)}\n`);
+    this.#out.write(`${JSON.stringify(lineOf(event))}\n`);
   }
+}
+
+function lineOf(event: GraphEvent): object {
+  if (event.type === 'step-log') return logLine(event);
+  return event.type === 'step-finished' ? { actionLease: 'none', leaseWaitedMs: 0, ...event } : event;
 }
 
 /** Bytes that are not UTF-8 are sent as base64. */

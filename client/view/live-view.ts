@@ -2,7 +2,7 @@
 import { wrapLine } from '../../core/cli/layout.ts';
 import { GRAPH } from '../limits.ts';
 import { receiptText } from '../run/receipt.ts';
-import { durationText, sampleText, sendingText } from '../run/reporter.ts';
+import { durationText, sampleText, sendingText, waitingText } from '../run/reporter.ts';
 import type { Colour } from '../terminal/colour.ts';
 import type { Writable } from '../terminal/sync-stream.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
@@ -23,10 +23,18 @@ export interface LiveViewOptions {
 
 const MOST_RUNNING = 8;
 
+interface Waiting {
+  readonly holder?: string;
+  readonly leftMs?: number;
+  readonly at: number;
+}
+
 export class LiveView {
   readonly #options: LiveViewOptions;
   readonly #logs: LogPrinter;
   readonly #running = new Map<string, number>();
+  /** Steps that wait for another run, since when. */
+  readonly #waiting = new Map<string, Waiting>();
   #steps = 0;
   #startedAt = 0;
   #drawnLines = 0;
@@ -50,7 +58,12 @@ export class LiveView {
         break;
       case 'step-started':
       case 'step-resumed':
+        this.#waiting.delete(event.step);
         this.#running.set(event.step, now());
+        break;
+      case 'step-waits-for-run':
+        this.#running.delete(event.step);
+        this.#waiting.set(event.step, { ...event, at: now() });
         break;
       case 'step-log':
         this.#logs.handle(event);
@@ -81,6 +94,7 @@ export class LiveView {
 
   #finish(end: StepEnd): void {
     this.#running.delete(end.step);
+    this.#waiting.delete(end.step);
     const { colour, verbose } = this.#options;
     this.#print(stepLine(end, colour, false));
     if (verbose && end.receipt) this.#print(`  ${receiptText(end.receipt)}`);
@@ -142,9 +156,17 @@ export class LiveView {
     return [
       counts.join('  '),
       ...running.map(([step, since]) => `  ${step}  ${durationText(at - since)}`),
+      ...[...this.#waiting]
+        .slice(0, MOST_RUNNING)
+        .map(([step, wait]) => `  ${step}  ${waitingNow(wait, at)}`),
       ...(more > 0 ? [`  … and ${more} more`] : []),
     ];
   }
+}
+
+/** The time that is left counts down. */
+function waitingNow({ leftMs, at: since, ...of }: Waiting, at: number): string {
+  return waitingText({ ...of, ...(leftMs !== undefined && { leftMs: Math.max(0, leftMs - (at - since)) }) });
 }
 
 /** Cuts a line to the terminal's width: a wrapped line takes two rows and would not be erased. */

@@ -2,7 +2,7 @@
 // system with groups, a step's log folds under its line, and all goes to one stream to keep the order.
 
 import { receiptText } from '../run/receipt.ts';
-import { sampleText, sendingText } from '../run/reporter.ts';
+import { sampleText, sendingText, waitingText } from '../run/reporter.ts';
 import { plain } from '../terminal/colour.ts';
 import type { CiSyntax } from './ci.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
@@ -40,6 +40,8 @@ export class PlainView {
     else if (event.type === 'run-started' && event.checkHits)
       this.#print(`assay: checks hits (${sampleText(event.checkHits)})\n`);
     else if (event.type === 'run-sending') this.#print(`assay: ${sendingText(event.results)}\n`);
+    else if (event.type === 'step-waits-for-run')
+      this.#print(`assay: ${event.step}: ${waitingText(event)}\n`);
     else if (event.type === 'step-finished') this.#finish(event);
     else if (event.type === 'run-finished') this.#summarize(event);
   }

@@ -43,7 +43,12 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
       shown.handle(event);
     },
     warn(event) {
-      if (event.type !== 'transfer' && event.type !== 'not-published' && event.type !== 'sending')
+      if (
+        event.type !== 'transfer' &&
+        event.type !== 'not-published' &&
+        event.type !== 'sending' &&
+        event.type !== 'waiting-for-run'
+      )
         streams.stderr.write(ownLine(warningText(event), stderr));
     },
     finish(summary) {

@@ -21,6 +21,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [1, 'restored steps are checked at the end of a run and recorded'],
     [1, 'the configuration is read again when a command changed its folders'],
     [1, 'a lookup trusts results of a bundle as those of a server'],
+    [5, 'action leases: who asks, a wait without a job slot, and what a run tells of it'],
   ],
   server: [
     146,
@@ -36,7 +37,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   'wings/fleet': [99, [2, 'action leases and fences in PostgreSQL']],
   'wings/gocache': [8],
   'wings/incident': [7],
-  'wings/leases': [8],
+  'wings/leases': [8, [9, 'a run that asks for a lease, waits, holds one']],
   'wings/manual': [6, [1, '`assay help`: pages on the command line']],
   'wings/oidc': [16],
   'wings/reproduce': [31],

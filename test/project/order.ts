@@ -82,6 +82,7 @@ export const ORDER: Readonly<Record<string, readonly string[]>> = {
     'process',
     'config  outputs  path-sets',
     'history  trace',
+    'lease',
     'run',
     'maintenance  maintenance/verify  view',
     'check-hits  report',

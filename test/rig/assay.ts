@@ -84,6 +84,8 @@ export interface Summary {
   readonly page?: string;
   readonly checked?: 'same' | 'different' | 'unstable';
   readonly receipt?: HitReceipt;
+  readonly actionLease: 'held' | 'waited' | 'hedged' | 'none';
+  readonly leaseWaitedMs: number;
   readonly warnings: readonly string[];
 }
 

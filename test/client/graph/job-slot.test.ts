@@ -13,6 +13,7 @@ function slotWith(waits: readonly number[], refusal?: string): JobSlot {
         return refusal;
       },
       release() {},
+      leave() {},
       refusal: () => refusal,
     },
     () => time,

@@ -1,0 +1,29 @@
+// What is known of the last run of a step, whatever its inputs were: how long its command took, and whether its result
+// was kept. This machine's history comes first; else what an Assay server told with a miss.
+import type { RunRequest } from '../action/request.ts';
+import { earlierIn } from '../history/earlier.ts';
+import { type HistoryEntry, stepOf } from '../history/history.ts';
+
+export interface KnownRun {
+  /** Of the newest run that succeeded. Undefined if nobody knows. */
+  readonly commandMs: number | undefined;
+  /** False if the last run that succeeded kept no result: then the next one will hardly keep one. */
+  readonly isKept: boolean;
+}
+
+/** `entries`: newest first. `told`: the EarlierAction of the step, as a remote sent it. */
+export function knownRun(
+  request: RunRequest,
+  entries: readonly HistoryEntry[],
+  told: Uint8Array | undefined,
+): KnownRun {
+  const { workspace, name } = request;
+  const step = stepOf(request);
+  const isSame = (entry: HistoryEntry) =>
+    entry.step === step || (name !== undefined && entry.name === name && entry.workspace === workspace);
+  const last = entries.find((entry) => !entry.exitCode && entry.commandMs !== undefined && isSame(entry));
+  if (last) return { commandMs: last.commandMs, isKept: last.notKept === undefined };
+  const there = told && earlierIn(told);
+  if (!there || there.outcome === 'none' || there.exitCode) return { commandMs: undefined, isKept: true };
+  return { commandMs: there.ranMs, isKept: there.notKept === undefined };
+}

@@ -1,0 +1,29 @@
+// Every limit of a run that asks for action leases.
+import { MINUTE, SECOND } from '../../../core/units.ts';
+
+export const RUNNER = {
+  /** A server that does not answer in this time is asked no more in this run. */
+  answerMs: 2 * SECOND,
+  /** A release is awaited this long at the end of a run. */
+  releaseMs: 1 * SECOND,
+  /** How long one poll of a waiter is open. The server may end it sooner. */
+  pollMs: 25 * SECOND,
+  /** How much longer than the own known duration a run waits at most. */
+  graceMs: 1.5 * SECOND,
+  /** How much longer than it is expected a holder may take: this share of the known duration, but at least this. */
+  marginShare: 0.25,
+  marginMs: 2 * SECOND,
+  /** How many holders one after another a run waits for. */
+  holders: 5,
+  /** How many steps of a run wait at the same time. */
+  waits: 64,
+  /** A waiter looks this often whether a run on this machine has ended. */
+  localPollMs: 100,
+  /** Whatever a server asks for, heartbeats come no more often. */
+  leastBeatMs: 250,
+  /** The holder of a local lease touches it this often. It ends if that stops, where the holder can't be seen. */
+  localBeatMs: 5 * SECOND,
+  localStaleMs: 15 * SECOND,
+  /** How long it stays known that a run on this machine failed. */
+  localEndsMs: 24 * 60 * MINUTE,
+} as const;

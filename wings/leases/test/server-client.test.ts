@@ -1,0 +1,144 @@
+// The client of a server's leases, against a server that answers whatever a test says: also an older one, a full one, a
+// silent one and one that lies. None of them may cost more than one bounded time.
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from 'vitest';
+import { parseHash } from '../../../core/digest.ts';
+import { ServerLeases } from '../runner/server.ts';
+
+const MARK = { mark: 'assay.v1.ActionLease' };
+const KEY = parseHash('ab'.repeat(32));
+
+type Answer = { readonly status?: number; readonly body: string } | 'silence';
+type Asked = Readonly<Record<string, unknown>> & { readonly method: string };
+
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** What was asked, and a client of a server that answers so. */
+async function clientOf(answer: (asked: Asked) => Answer | object) {
+  const asked: Asked[] = [];
+  const server = createServer(async (request, response) => {
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    const one: Asked = { ...JSON.parse(text), method: request.url?.split('/').at(-1) ?? '' };
+    asked.push(one);
+    const given = answer(one);
+    if (given === 'silence') return;
+    const { status = 200, body } =
+      'body' in given
+        ? (given as Exclude<Answer, 'silence'>)
+        : { body: JSON.stringify({ ...MARK, ...given }) };
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/team/app`);
+  const leases = new ServerLeases({ url, token: 'secret', holder: 'ci-7' });
+  let lost = 0;
+  const place = leases.of({ key: KEY, step: 'ef'.repeat(16), knownMs: 5000.4 }, () => lost++);
+  return { asked, place, leases, lost: () => lost };
+}
+
+test('a granted lease says who asks, beats, and is released with the reason', async () => {
+  const { asked, place, leases } = await clientOf(({ method }) =>
+    method === 'acquire'
+      ? { outcome: 'granted', fence: '2.17', heartbeatMs: 1, expiresInMs: 15_000 }
+      : { outcome: method === 'heartbeat' ? 'held' : 'released', fence: '2.17' },
+  );
+  const got = await place.acquire({ epoch: 1, number: 3 });
+  if (got.outcome !== 'granted') throw new Error(got.outcome);
+  expect(got.grant.fence).toEqual({ epoch: 2, number: 17 });
+  while (asked.length < 3) await sleep(10);
+  await got.grant.release('failed', 'exit code 2');
+  await got.grant.release('done');
+  const [acquire, heartbeat] = asked;
+  expect(acquire).toMatchObject({
+    ...{ method: 'acquire', namespace: 'team/app', key: KEY, holder: 'ci-7', step: 'ef'.repeat(16) },
+    ...{ expectedMs: 5000, after: '1.3' },
+  });
+  expect(acquire?.id).toMatch(/^[0-9a-f]{32}$/);
+  expect(heartbeat).toMatchObject({ method: 'heartbeat', id: acquire?.id, fence: '2.17' });
+  expect(asked.filter(({ method }) => method === 'release')).toEqual([
+    expect.objectContaining({ id: acquire?.id, fence: '2.17', reason: 'failed', detail: 'exit code 2' }),
+  ]);
+  await leases.close();
+});
+
+test('a lease that another run has taken over is told once, and released no more', async () => {
+  const { asked, place, lost } = await clientOf(({ method }) =>
+    method === 'acquire'
+      ? { outcome: 'granted', fence: '1.1', heartbeatMs: 1 }
+      : { outcome: 'lost', fence: '1.2' },
+  );
+  const got = await place.acquire(undefined);
+  if (got.outcome !== 'granted') throw new Error(got.outcome);
+  while (lost() === 0) await sleep(10);
+  expect(got.grant.lost()).toContain('another run has the lease');
+  await got.grant.release('done');
+  expect(asked.map(({ method }) => method)).toEqual(['acquire', 'heartbeat']);
+  expect(lost()).toBe(1);
+});
+
+test('a wait says how the holder ended', async () => {
+  const { asked, place } = await clientOf(({ method }) =>
+    method === 'acquire'
+      ? { outcome: 'held', fence: '1.5', holder: 'ci-9', heldMs: 2000, leftMs: 3000 }
+      : { outcome: 'ended', fence: '1.5', reason: 'failed', detail: 'exit code 1' },
+  );
+  const got = await place.acquire(undefined);
+  if (got.outcome !== 'held') throw new Error(got.outcome);
+  expect(got).toMatchObject({ holder: 'ci-9', leftMs: 3000, fence: { epoch: 1, number: 5 } });
+  expect(await place.wait(got, 1234.5)).toMatchObject({
+    outcome: 'ended',
+    reason: 'failed',
+    detail: 'exit code 1',
+  });
+  expect(asked[1]).toMatchObject({ method: 'wait', key: KEY, fence: '1.5', waitMs: 1235 });
+  expect(asked[1]).not.toHaveProperty('id');
+});
+
+describe('an answer that is none: everybody runs, and asks no more', () => {
+  const answers: readonly (readonly [string, Answer])[] = [
+    ['an older server', { status: 404, body: '{}' }],
+    ['no right', { status: 403, body: '{"code":"ASSAY_FORBIDDEN"}' }],
+    ['another server', { body: '<html>' }],
+    ['JSON of another server', { body: '{"outcome":"granted","fence":"1.1"}' }],
+    ['nothing', { body: '' }],
+    ['too much', { body: `{"outcome":"${'x'.repeat(100_000)}"}` }],
+    ['silence', 'silence'],
+  ];
+  test.each(answers)('%s', async (_, answer) => {
+    const { asked, place } = await clientOf(() => answer);
+    expect(await place.acquire(undefined)).toEqual({ outcome: 'none' });
+    expect(await place.acquire(undefined)).toEqual({ outcome: 'none' });
+    expect(asked).toHaveLength(1);
+  });
+});
+
+test.each([
+  { outcome: 'granted' },
+  { outcome: 'granted', fence: 'x' },
+  { outcome: 'ended', reason: 'stolen' },
+  { outcome: 'none', why: 'busy' },
+  { outcome: 'something new' },
+])('an answer that this version can’t use is no lease: %j', async (answer) => {
+  const { asked, place } = await clientOf(() => answer);
+  expect(await place.acquire(undefined)).toEqual({ outcome: 'none' });
+  await place.acquire(undefined);
+  expect(asked).toHaveLength(2);
+});
+
+test('a server that is busy is asked again for the next action', async () => {
+  const { asked, place } = await clientOf(() => ({ status: 503, body: '{}' }));
+  await place.acquire(undefined);
+  await place.acquire(undefined);
+  expect(asked).toHaveLength(2);
+});

@@ -13,7 +13,7 @@ import { wing as doctor } from '../wings/doctor/index.ts';
 import { wing as fleet } from '../wings/fleet/index.ts';
 import { wing as gocache } from '../wings/gocache/index.ts';
 import { wing as incident } from '../wings/incident/index.ts';
-import { wing as leases } from '../wings/leases/index.ts';
+import { wing as leases, stepHook as leasesHook } from '../wings/leases/index.ts';
 import { wing as manual } from '../wings/manual/index.ts';
 import { wing as oidc } from '../wings/oidc/index.ts';
 import { wing as reproduce, stepHook as reproduceHook } from '../wings/reproduce/index.ts';
@@ -41,7 +41,7 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
 };
 
 /** The library has these alone, without the commands. */
-export const STEP_HOOKS: readonly StepHook[] = [reproduceHook, snapshotsHook];
+export const STEP_HOOKS: readonly StepHook[] = [leasesHook, reproduceHook, snapshotsHook];
 
 /** The wing of each command. A build lacks the commands of a wing that is not above. */
 export const WING_OF: Readonly<Record<string, string>> = {

@@ -1,7 +1,8 @@
 // The labels of a remote: names of results, found by prefix. Labels are Assay's own protocol. A server
 // without them, or one that does not even speak HTTP, gives a miss and not a fault.
 import type { Dispatcher } from 'undici';
-import { isHash } from '../../core/digest.ts';
+import { type Fence, fenceText } from '../../core/action-lease.ts';
+import { type Hash, isHash } from '../../core/digest.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { LABELS_PATH } from '../../core/labels.ts';
 import type { Labelled } from '../../store/store.ts';
@@ -10,6 +11,13 @@ import { authorization } from './authorization.ts';
 import type { RemoteOptions } from './remote.ts';
 import { serverAddress } from './url.ts';
 import { WaitBudget } from './wait-budget.ts';
+
+/** The lease that a label is written under. */
+export interface FencedBy {
+  /** The key of the action. */
+  readonly action: Hash;
+  readonly fence: Fence;
+}
 
 export class RemoteLabels {
   readonly #url: string;
@@ -40,11 +48,21 @@ export class RemoteLabels {
     return names.filter((name) => typeof name === 'string').filter((name) => name.startsWith(prefix));
   }
 
-  /** `unknown`: the remote has no labels. */
-  async put({ label, key }: Labelled): Promise<'stored' | 'taken' | 'unknown'> {
-    const answer = await this.#ask('PUT', new URLSearchParams({ label, key }));
+  /**
+   * `unknown`: the remote has no labels. `stale`: the fence is not that of the action's newest lease. `leased`: the write
+   * has no fence, and another run holds the lease.
+   */
+  async put(
+    { label, key }: Labelled,
+    fenced?: FencedBy,
+  ): Promise<'stored' | 'taken' | 'stale' | 'leased' | 'unknown'> {
+    const fence = fenced && { action: fenced.action, fence: fenceText(fenced.fence) };
+    const answer = await this.#ask('PUT', new URLSearchParams({ label, key, ...fence }));
     if (answer?.status === 200) return 'stored';
-    return answer?.status === TAKEN ? 'taken' : 'unknown';
+    if (answer?.status !== TAKEN) return 'unknown';
+    const { code } = parse(answer.body);
+    if (code === 'ASSAY_STALE_FENCE') return 'stale';
+    return code === 'ASSAY_LABEL_LEASED' ? 'leased' : 'taken';
   }
 
   async #ask(
@@ -85,7 +103,7 @@ interface Answer {
 
 const TAKEN = ERRORS.ASSAY_LABEL_TAKEN.status;
 
-function parse(body: string): { label?: unknown; key?: unknown; labels?: unknown } {
+function parse(body: string): { label?: unknown; key?: unknown; labels?: unknown; code?: unknown } {
   try {
     return JSON.parse(body) ?? {};
   } catch {

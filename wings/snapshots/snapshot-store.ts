@@ -5,7 +5,7 @@ import type { FileDigests } from '../../client/files/file-digest.ts';
 import type { Output } from '../../client/outputs/outputs.ts';
 import { restoreOutputs } from '../../client/outputs/restore.ts';
 import { fetchContent, type ReadTree } from '../../client/remote/fetch-content.ts';
-import type { RemoteLabels } from '../../client/remote/labels.ts';
+import type { FencedBy, RemoteLabels } from '../../client/remote/labels.ts';
 import { handleFault, type Remote, RemoteFault } from '../../client/remote/remote.ts';
 import { upload } from '../../client/remote/transfer.ts';
 import { putLocally } from '../../client/run/publish.ts';
@@ -121,8 +121,8 @@ export class SnapshotStore {
    * Uploads a snapshot that the local store has. False if the remote refused it, or has another with that
    * label.
    */
-  share(label: string, snapshot: Snapshot): Promise<boolean> {
-    const sharing = this.#share(label, snapshot);
+  share(label: string, snapshot: Snapshot, fenced?: FencedBy): Promise<boolean> {
+    const sharing = this.#share(label, snapshot, fenced);
     this.#sharing = sharing;
     return sharing;
   }
@@ -141,21 +141,31 @@ export class SnapshotStore {
     return this.#send(label, stored.bytes, stored.references);
   }
 
-  #share(label: string, { bytes, contents }: Snapshot): Promise<boolean> {
+  #share(label: string, { bytes, contents }: Snapshot, fenced: FencedBy | undefined): Promise<boolean> {
     return this.#send(
       label,
       bytes,
       contents.map(({ digest }) => digest),
+      fenced,
     );
   }
 
-  async #send(label: string, bytes: Uint8Array, digests: readonly Digest[]): Promise<boolean> {
+  async #send(
+    label: string,
+    bytes: Uint8Array,
+    digests: readonly Digest[],
+    fenced?: FencedBy,
+  ): Promise<boolean> {
     const away = this.#usable();
     if (!away?.remote.takesWrites) return false;
     try {
       await upload(digests, this.#store.blobs, away.remote, this.#report);
       await away.remote.putResult(this.#keyOf(label), bytes);
-      return (await away.labels.put({ label, key: this.#keyOf(label).hash })) !== 'taken';
+      const outcome = await away.labels.put({ label, key: this.#keyOf(label).hash }, fenced);
+      const why = REFUSALS[outcome];
+      if (why !== undefined)
+        this.#report({ type: 'label-refused', what: `${this.#namespace} ${label}`, why });
+      return outcome === 'stored' || outcome === 'unknown';
     } catch (error) {
       this.#giveUp(away, error);
       return false;
@@ -326,6 +336,12 @@ export class SnapshotStore {
 export function snapshotKey(namespace: Namespace, label: string): Digest {
   return digestOf(Buffer.from(`assay ${namespace}\0${label}`));
 }
+
+/** Why a remote takes no label of this run. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  stale: 'another run has the lease of its action now',
+  leased: 'another run holds the lease of its action, and this one has none',
+};
 
 const NOTHING = ActionResult.encode(emptyResult(0)).finish();
 

@@ -11,9 +11,11 @@ import type { KeyedAction } from '../../../client/inputs/keyed-action.ts';
 import { REMOTE } from '../../../client/limits.ts';
 import { refuseLinkedParents } from '../../../client/outputs/outputs.ts';
 import { cleanUpKilledRuns } from '../../../client/outputs/run-records.ts';
+import type { FencedBy } from '../../../client/remote/labels.ts';
 import type { RunContext } from '../../../client/run/context.ts';
 import { placeOf } from '../../../client/run/run-origin.ts';
-import { digestOf } from '../../../core/digest.ts';
+import { type Fence, fenceText } from '../../../core/action-lease.ts';
+import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { type RelPath, toSystemPath } from '../../../core/path.ts';
@@ -29,10 +31,16 @@ import { encodeNote } from './note.ts';
 
 export const CHECKPOINT_NAMESPACE = parseNamespace('checkpoint');
 
+interface LabelledSnapshot {
+  readonly label: string;
+  readonly snapshot: Snapshot;
+  readonly fenced: FencedBy | undefined;
+}
+
 export class Checkpoints {
   readonly plan: CheckpointPlan;
   readonly #workspace: string;
-  readonly #key: string;
+  readonly #key: Hash;
   readonly #step: string;
   readonly #context: RunContext;
   readonly #store: SnapshotStore | undefined;
@@ -46,7 +54,11 @@ export class Checkpoints {
   #sealed = '';
   /** Operations run one at a time, in order. */
   #sealing: Promise<unknown> = Promise.resolve();
-  readonly #uploads: NewestUpload<Snapshot>;
+  readonly #uploads: NewestUpload<LabelledSnapshot>;
+  /** The labels whose content is not dropped yet, oldest first: what this run sealed, and what it started from. */
+  readonly #labels: string[] = [];
+  /** The fence of the run's action lease. It stays when the lease is lost: then nothing more goes to the remote. */
+  #fence: Fence | undefined;
   readonly #openedAt: number;
   #reportedBehind = false;
   /** The time that earlier runs spent on the restored checkpoint. */
@@ -70,7 +82,8 @@ export class Checkpoints {
     this.#refused = refused;
     this.#openedAt = context.now();
     this.#uploads = new NewestUpload({
-      send: async (number, snapshot) => (await snapshots?.share(this.#label(number), snapshot)) ?? false,
+      send: async (_, { label, snapshot, fenced }) =>
+        (await snapshots?.share(label, snapshot, fenced)) ?? false,
       fellBehind: (number, arrived) => this.#reportBehind(number, arrived),
     });
   }
@@ -136,8 +149,7 @@ export class Checkpoints {
     if (!published) return this.#settleUploads();
     this.#uploads.stop();
     this.#store?.stopSharing();
-    const last = Array.from({ length: this.plan.keep + 1 }, (_, at) => this.#number - at);
-    for (const number of last) await this.#drop(number);
+    for (const label of this.#labels) await this.#drop(label);
     for (const folder of this.plan.folders) removeQuietly(toSystemPath(this.#workspace, folder));
   }
 
@@ -159,7 +171,7 @@ export class Checkpoints {
 
   async #restoreNewest(): Promise<{ number: number; madeInMs: number } | undefined> {
     try {
-      this.#number = numberIn(await this.#store?.newestLabel(`${this.#key}/`));
+      this.#noteEarlier(await this.#store?.newestLabel(`${this.#key}/`));
       const newest = await this.#store?.restore(this.#workspace, undefined, [`${this.#key}/`]);
       const found = newest ?? (this.#refused.size > 0 ? await this.#restoreOther() : undefined);
       return found && { number: numberIn(found.label), madeInMs: found.madeInMs };
@@ -167,6 +179,14 @@ export class Checkpoints {
       this.#context.report({ type: 'store-unusable', why: messageOf(error) });
       return undefined;
     }
+  }
+
+  /** Those that the run with the newest one may have kept. */
+  #noteEarlier(newest: string | undefined): void {
+    this.#number = numberIn(newest);
+    const prefix = newest?.slice(0, newest.lastIndexOf('/'));
+    for (let number = Math.max(1, this.#number - this.plan.keep); number <= this.#number; number++)
+      this.#labels.push(`${prefix}/${number}`);
   }
 
   /** A store that still has a damaged one names it as the newest again. So those before it are tried one by one. */
@@ -195,6 +215,8 @@ export class Checkpoints {
   }
 
   async #sealOn(snapshots: SnapshotStore): Promise<void> {
+    const fence = this.#context.lease?.fence();
+    if (fence !== 'lost') this.#fence = fence;
     const snapshot = this.#takeSnapshot();
     const content = fingerprint(snapshot);
     if (content === this.#sealed) return;
@@ -206,13 +228,17 @@ export class Checkpoints {
     while ((await snapshots.save(this.#label(number), snapshot)) === 'taken') number++;
     this.#number = this.#sealedNumber = number;
     this.#sealed = content;
-    if (snapshots.isShared) this.#uploads.offer(number, snapshot);
-    await this.#drop(this.#number - this.plan.keep);
+    const label = this.#label(number);
+    this.#labels.push(label);
+    const isLost = this.#context.lease?.fence() === 'lost';
+    const fenced = this.#fence && { action: this.#key, fence: this.#fence };
+    if (snapshots.isShared && !isLost) this.#uploads.offer(number, { label, snapshot, fenced });
+    while (this.#labels.length > this.plan.keep) await this.#drop(this.#labels.shift() ?? label);
   }
 
-  async #drop(number: number): Promise<void> {
+  async #drop(label: string): Promise<void> {
     try {
-      if (number > 0) await this.#store?.drop(this.#label(number));
+      await this.#store?.drop(label);
     } catch {
       // It stays until it is evicted, and does no harm.
     }
@@ -224,12 +250,13 @@ export class Checkpoints {
     return takeSnapshot(this.#workspace, this.plan.folders, this.#context.cache.digests, now, {
       madeInMs: took,
       worker: placeOf(this.#context.caller) ?? '',
-      note: encodeNote(this.#step, undefined),
+      note: encodeNote(this.#step, this.#fence),
     });
   }
 
+  /** With the fence in its name: a run that lost its lease can't take the number of a newer one. */
   #label(number: number): string {
-    return `${this.#key}/${number}`;
+    return [this.#key, ...(this.#fence ? [fenceText(this.#fence)] : []), number].join('/');
   }
 }
 

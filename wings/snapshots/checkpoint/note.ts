@@ -1,6 +1,7 @@
 // What a checkpoint says of itself beside its content: its step, who sealed it, and under which fence.
 // It is stored inside the snapshot. It may come from another machine, so a malformed note counts as absent.
 
+import type { Fence } from '../../../core/action-lease.ts';
 import { decodeStrict } from '../../../core/message.ts';
 import { isWhere } from '../../../core/metadata/receipt.ts';
 import { CheckpointNote } from '../../../core/proto/generated/assay.ts';
@@ -9,22 +10,16 @@ import { decodeResult } from '../../../core/result.ts';
 
 const TYPE = 'type.googleapis.com/assay.v1.CheckpointNote';
 
-/** A later lease of the same action has a higher epoch, or the same one and a higher number. */
-export interface SealedUnder {
-  readonly epoch: number;
-  readonly number: number;
-}
-
 export interface Note {
   /** The name of the step, or its program and outputs. */
   readonly step?: string;
   /** Where it was sealed: a CI job or a machine. */
   readonly owner?: string;
   /** Undefined for a run without an action lease. */
-  readonly fence?: SealedUnder;
+  readonly fence?: Fence;
 }
 
-export function encodeNote(step: string, fence: SealedUnder | undefined): Any {
+export function encodeNote(step: string, fence: Fence | undefined): Any {
   const { epoch, number } = fence ?? { epoch: 0, number: 0 };
   return {
     typeUrl: TYPE,

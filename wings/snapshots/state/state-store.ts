@@ -8,7 +8,8 @@ import type { KeyedAction } from '../../../client/inputs/keyed-action.ts';
 import { fitOutput } from '../../../client/outputs/encoded-outputs.ts';
 import { OLD_TIME, renewTimes } from '../../../client/outputs/times.ts';
 import type { RunContext } from '../../../client/run/context.ts';
-import { digestOf } from '../../../core/digest.ts';
+import { fenceText } from '../../../core/action-lease.ts';
+import { digestOf, type Hash } from '../../../core/digest.ts';
 import { messageOf } from '../../../core/errors.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { type RelPath, toSystemPath } from '../../../core/path.ts';
@@ -26,11 +27,11 @@ export interface EarlierState extends Restored {
   readonly commit: string | undefined;
 }
 
-type Context = Pick<RunContext, 'cache' | 'report' | 'now'>;
+type Context = Pick<RunContext, 'cache' | 'report' | 'now' | 'lease'>;
 
 export class StateStore {
   readonly #request: RunRequest;
-  readonly #key: string;
+  readonly #key: Hash;
   readonly #context: Context;
   readonly #store: SnapshotStore;
   readonly #step: string;
@@ -77,13 +78,17 @@ export class StateStore {
   async save(): Promise<void> {
     const { workspace, state } = this.#request;
     const isThere = (path: RelPath) => lstatSync(toSystemPath(workspace, path), QUIET) !== undefined;
-    const label = this.#label;
+    const fence = this.#context.lease?.fence();
+    const isFenced = fence !== undefined && fence !== 'lost';
+    const label = isFenced ? `${this.#label}/${fenceText(fence)}` : this.#label;
     try {
       this.#renewOutputs();
       if (!state.some(isThere)) return;
       const present = pathsOf(this.#request).filter(isThere);
       const snapshot = takeSnapshot(workspace, present, this.#context.cache.digests, this.#context.now());
-      if ((await this.#store.save(label, snapshot)) === 'saved') await this.#store.share(label, snapshot);
+      const isSaved = (await this.#store.save(label, snapshot)) === 'saved';
+      if (!isSaved || fence === 'lost') return;
+      await this.#store.share(label, snapshot, isFenced ? { action: this.#key, fence } : undefined);
     } catch (error) {
       this.#context.report({ type: 'state-not-kept', why: messageOf(error) });
     }

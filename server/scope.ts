@@ -49,7 +49,7 @@ export abstract class RequestScope implements RequestContext {
   authorizeAs(identity: Identity | undefined, requirement: Requirement = NOTHING_MORE): void {
     if (!identity) throw new AssayError('ASSAY_UNAUTHORIZED', 'this server requires a token');
     const { wholeStore, writeLog } = this.server;
-    const writer = () => this.writer();
+    const writer = (ofResult = false) => (ofResult ? this.#resultWriter() : this.writer());
     this.#store = new ScopedStore(wholeStore, identity, writer, narrowedBy(this.headers), writeLog);
     this.require(requirement);
   }
@@ -78,12 +78,17 @@ export abstract class RequestScope implements RequestContext {
     return this.#store?.namespace;
   }
 
-  /** Who writes, for the store and the write log. What came with a bundle is told as that, not by its route. */
+  /** Who writes, for the store and the write log. */
   writer(): Writer {
     const { name } = this.store.identity;
+    return { name, from: this.remoteAddress ?? '', via: this.label, at: Date.now() };
+  }
+
+  /** Of a result that came with a bundle, the bundle is told and not the route. */
+  #resultWriter(): Writer {
     const { [BUNDLE_HEADER]: bundle } = this.headers;
-    const via = typeof bundle === 'string' && isHash(bundle) ? viaBundle(bundle) : this.label;
-    return { name, from: this.remoteAddress ?? '', via, at: Date.now() };
+    const isNamed = typeof bundle === 'string' && isHash(bundle);
+    return { ...this.writer(), ...(isNamed && { via: viaBundle(bundle) }) };
   }
 
   lookedUp(kind: Lookup, protocol: string, found: boolean, address: ResultAddress): void {

@@ -54,7 +54,7 @@ export class ScopedStore {
   /** The namespace in which the last result or label was found or written. */
   namespace: Namespace | undefined;
   readonly #store: Store;
-  readonly #writer: () => Writer;
+  readonly #writer: (ofResult?: boolean) => Writer;
   readonly #lookups: readonly Namespace[];
   readonly #log: WriteLog | undefined;
 
@@ -65,7 +65,7 @@ export class ScopedStore {
   constructor(
     whole: Store,
     identity: Identity,
-    writer: () => Writer,
+    writer: (ofResult?: boolean) => Writer,
     narrowedTo?: (namespace: Namespace) => boolean,
     log?: WriteLog,
   ) {
@@ -191,7 +191,7 @@ export class ScopedStore {
   async #put(address: ResultAddress, bytes: Uint8Array, options?: ResultPutOptions): Promise<ResultOutcome> {
     const own = this.own(address);
     this.namespace = shownNamespace(this.identity.namespace, address.namespace);
-    const writer = this.#writer();
+    const writer = this.#writer(true);
     const outcome = await this.#store.results.put(own, bytes, { ...options, writer });
     this.#log?.add(resultEntry(own, outcome, bytes, writer));
     return outcome;

@@ -1,7 +1,9 @@
-// `assay import`: takes the results of a bundle into the local store.
+// `assay import`: takes the results of a bundle into the local store, or sends them on to a server.
 import { STORE_FLAGS } from '../../client/commands/store-flags.ts';
 import { localLimit } from '../../client/local-store/open.ts';
 import { storeFolder } from '../../client/local-store/store-folder.ts';
+import { remoteToken } from '../../client/remote/token.ts';
+import { parseRemoteUrl } from '../../client/remote/url.ts';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { viaBundle } from '../../core/metadata/bundle.ts';
 import { bytes, counted } from '../../core/text/amounts.ts';
@@ -10,13 +12,15 @@ import { importEntry, openWriteLog } from '../../store/log/write-log.ts';
 import { openDiskStore } from '../../store/open.ts';
 import { loadChecksum } from '../../store/shared/checksum.ts';
 import { bytesOfLimit } from '../../store/size-limit.ts';
-import type { Writer } from '../../store/store.ts';
+import type { Store, Writer } from '../../store/store.ts';
 import { trustedKey } from './format/signature.ts';
 import { fileSource, type Source, streamSource } from './format/source.ts';
 import { type Imported, type ImportProgress, importBundle } from './import/import.ts';
-import { localDestination } from './import/publish.ts';
+import type { BundleManifest } from './import/manifest.ts';
+import { type Destination, localDestination } from './import/publish.ts';
 import { bundleAt } from './oci.ts';
 import { ShownProgress } from './progress.ts';
+import type { RemotePlace } from './remote-destination.ts';
 
 const SOME_REFUSED = 1;
 const STANDARD = '-';
@@ -27,6 +31,11 @@ const flags = {
     multiple: true,
     value: 'KEY',
     text: 'take it only if this public key signed it: Ed25519, a PEM file; of several, one is enough',
+  },
+  remote: {
+    type: 'string',
+    value: 'URL',
+    text: 'send it on to the token’s namespace at this server; ASSAY_REMOTE is not used',
   },
   store: STORE_FLAGS.store,
   json: {
@@ -41,6 +50,7 @@ export const importCommand: CommandModule = {
     usage: 'assay import [--trust KEY] [FLAGS] FILE',
     text: [
       'Takes the results of a bundle that `assay export` wrote into the local store. FILE may be - for standard input, or the folder of an OCI layout.',
+      'With --remote it sends them on to the namespace of the token at that server, whatever the bundle says. It passes through the local store.',
       'Every byte is verified before any result is visible. If it is interrupted, repeat it: it goes on. A result that the store has stays.',
       'The facts of a result prove that it fits here, not that it is honest: trust a bundle as you trust its maker. --trust demands a signature.',
       'Results of a bundle count as those of a server: an unproven one is taken only with --keep-unproven=shared. `assay forget --bundle DIGEST --yes` takes all of it back.',
@@ -48,6 +58,7 @@ export const importCommand: CommandModule = {
     flags,
     environment: {
       ASSAY_STORE: 'the local store’s folder',
+      ASSAY_TOKEN: 'with --remote: sent to the server as a Bearer token',
       ASSAY_MAX_SIZE: 'its size limit: a larger bundle is refused before any of it is unpacked',
     },
     exitCodes: {
@@ -69,6 +80,8 @@ export const importCommand: CommandModule = {
     const trusted = parsed.all('trust').map(trustedKey);
     const folder = storeFolder(parsed.text('store'), process.env);
     const progress = new ShownProgress(parsed.given('json'));
+    const remote = parsed.text('remote');
+    const place = remote === undefined ? undefined : { url: parseRemoteUrl(remote), token: remoteToken() };
     const source = await sourceOf(file);
     await loadChecksum();
     const maxSize = localLimit(process.env.ASSAY_MAX_SIZE);
@@ -77,10 +90,10 @@ export const importCommand: CommandModule = {
       const imported = await importBundle({
         ...{ source, store, trusted },
         maxBytes: bytesOfLimit(maxSize, folder),
-        destination: async ({ bundle }) => localDestination(store, importerOf(viaBundle(bundle))),
+        destination: (manifest) => destinationOf(manifest, store, place, progress),
         onProgress: (done) => progress.show(done, () => progressText(done)),
       });
-      await noteInLog(folder, imported);
+      if (!place) await noteInLog(folder, imported);
       progress.report(reportOf(imported), visibleLines(importedText(imported)));
       return imported.refused > 0 ? SOME_REFUSED : 0;
     } finally {
@@ -93,6 +106,20 @@ export const importCommand: CommandModule = {
 
 export async function sourceOf(file: string): Promise<Source> {
   return file === STANDARD ? streamSource(process.stdin) : fileSource(bundleAt(file));
+}
+
+async function destinationOf(
+  manifest: BundleManifest,
+  store: Store,
+  place: RemotePlace | undefined,
+  progress: ShownProgress,
+): Promise<Destination> {
+  const { bundle } = manifest;
+  if (!place) return localDestination(store, importerOf(viaBundle(bundle)));
+  const { RemoteKinds, remoteDestination } = await import('./remote-destination.ts');
+  return remoteDestination(new RemoteKinds(place, bundle), manifest, store, (done, of) =>
+    progress.show({ doing: 'sending', done, of }, () => `import: sent ${done} of ${counted(of, 'blob')}`),
+  );
 }
 
 function importerOf(via: string): Writer {

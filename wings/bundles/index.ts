@@ -1,7 +1,8 @@
 // The wing bundles: `assay export`, `assay import` and `assay show --bundle`, results that travel in one file.
 import type { Wing } from '../../core/cli/wing.ts';
+import type { ServerPort } from '../../server/server-port.ts';
 
-export const wing: Wing = {
+export const wing: Wing & ServerPort = {
   commands: {
     export: {
       summary: 'write results with all that they name into one file',
@@ -16,4 +17,5 @@ export const wing: Wing = {
       load: async () => (await import('./show-command.ts')).showBundleCommand,
     },
   },
+  server: async () => ({ routes: (await import('./server.ts')).bundlesApi }),
 };

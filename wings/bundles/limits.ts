@@ -24,6 +24,11 @@ export const BUNDLE = {
   logMs: 1 * SECOND,
   /** What a report of an import lists of what was refused; the rest is counted. */
   listedRefusals: 20,
+  /** Lists of a server's records, at once and in the queue; keys of one list; what is shown of another answer. */
+  listingsAtOnce: 1,
+  listingsWaiting: 16,
+  maxAskedKeys: 10_000,
+  shownAnswer: 300,
   maxKeyFileBytes: 64 * 1024,
   /** A larger Action or Command is not read. */
   maxMessageBytes: 4 * MIB,

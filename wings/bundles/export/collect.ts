@@ -11,24 +11,20 @@ import { decodeEvidence } from '../../../core/evidence.ts';
 import { actionNamedBy } from '../../../core/metadata/receipt.ts';
 import { decodePathSet, resultKey } from '../../../core/path-set.ts';
 import { Action, type ActionResult, Directory } from '../../../core/proto/generated/reapi.ts';
-import { decodeResult } from '../../../core/result.ts';
-import { selector } from '../../../store/review/selection.ts';
 import { readBlob } from '../../../store/shared/read-blob.ts';
-import type { Blobs, Results, Review, ReviewedResult } from '../../../store/store.ts';
+import type { Blobs } from '../../../store/store.ts';
 import { BlobTable } from '../format/blob-table.ts';
 import { type KnownBlobs, requireFit } from '../format/fit.ts';
-import { encodeRecord, isKind, type LabelRecord, type Maker } from '../format/records.ts';
+import { encodeRecord, type Maker } from '../format/records.ts';
 import { Spool } from '../format/spool.ts';
 import { recordedState } from '../import/publish.ts';
 import { BUNDLE } from '../limits.ts';
 import type { IsPrivate } from './private-sets.ts';
-import type { WantedResult } from './wanted.ts';
+import type { RecordSource, SourceResult } from './source.ts';
 
 export interface CollectOptions {
-  readonly review: Review;
-  readonly results: Pick<Results, 'get'>;
+  readonly records: RecordSource;
   readonly blobs: Blobs;
-  readonly wanted: WantedResult;
   readonly made: Maker;
   readonly isPrivate: IsPrivate;
   readonly onResult: (results: number) => void;
@@ -64,11 +60,6 @@ export async function collectBundle(options: CollectOptions): Promise<Collected>
   }
 }
 
-interface KnownSet {
-  readonly action: Hash;
-  readonly set: Digest;
-}
-
 /** The path sets of an action that may be told, and the keys of the results that only others lead to. */
 interface JudgedSets {
   readonly shown: readonly Digest[];
@@ -97,9 +88,9 @@ class Collection {
   async collect(): Promise<Collected> {
     const { made } = this.#options;
     this.#add({ made });
-    const labels = await this.#labels();
-    await this.#findSlots();
-    const taken = await this.#takeResults(labels);
+    for await (const { action, set } of this.#options.records.sets())
+      this.#slots.set(action, [...(this.#slots.get(action) ?? []), set]);
+    const taken = await this.#takeResults();
     let sets = 0;
     for (const [action, { shown }] of this.#judged)
       for (const set of taken.has(action) ? shown : []) {
@@ -107,30 +98,19 @@ class Collection {
         this.#add({ set: { action, set: set.hash } });
         sets++;
       }
-    const named = labels.filter(({ in: kind, key }) => taken.has(`${kind} ${key}`));
-    for (const label of named) this.#add({ label });
+    let labels = 0;
+    for await (const label of this.#options.records.labels()) {
+      if (!taken.has(`${label.in} ${label.key}`)) continue;
+      this.#add({ label });
+      labels++;
+    }
     this.#table.sort();
-    const counts = { results: this.#results, sets, labels: named.length };
+    const counts = { results: this.#results, sets, labels };
     return { spool: this.spool, blobs: this.#table, leftOut: this.#leftOut, ...counts };
   }
 
   #add(record: Parameters<typeof encodeRecord>[0]): void {
     this.spool.add(Buffer.from(encodeRecord(record)));
-  }
-
-  /** The oldest of each namespace first. */
-  async #labels(): Promise<LabelRecord[]> {
-    const found: LabelRecord[] = [];
-    for await (const { namespace, label, key } of this.#options.review.labels())
-      if (namespace !== '' && isKind(namespace)) found.push({ in: namespace, label, key });
-    return found.reverse();
-  }
-
-  async #findSlots(): Promise<void> {
-    for await (const { address, result, isRival } of this.#options.review.results()) {
-      const slot = isRival || address.namespace !== '' ? undefined : slotIn(result.bytes);
-      if (slot) this.#slots.set(slot.action, [...(this.#slots.get(slot.action) ?? []), slot.set]);
-    }
   }
 
   async #setsOf(action: Hash): Promise<JudgedSets> {
@@ -152,32 +132,26 @@ class Collection {
   }
 
   /** Returns the actions whose results are in the bundle, and "KIND KEY" of the other results. */
-  async #takeResults(labels: readonly LabelRecord[]): Promise<ReadonlySet<string>> {
-    const { review, wanted } = this.#options;
-    const isWanted = await wish(wanted, labels, review);
+  async #takeResults(): Promise<ReadonlySet<string>> {
     const taken = new Set<string>();
-    for await (const seen of review.results()) {
-      const { address, result, isRival } = seen;
-      const isOfAction = address.namespace === '';
-      if (isRival || !isKind(address.namespace) || !isWanted(seen)) continue;
-      if (isOfAction && slotIn(result.bytes)) continue;
+    for await (const seen of this.#options.records.results()) {
       const decoded = await this.#take(seen);
       if (!decoded) continue;
-      const action = actionNamedBy(decoded) ?? address.key;
-      taken.add(isOfAction ? action : `${address.namespace} ${address.key}`);
-      if (isOfAction) await this.#takeAction(action);
+      const action = actionNamedBy(decoded) ?? seen.key;
+      taken.add(seen.in === '' ? action : `${seen.in} ${seen.key}`);
+      if (seen.in === '') await this.#takeAction(action);
     }
     return taken;
   }
 
   /** Undefined if it is left out. */
-  async #take({ address }: ReviewedResult): Promise<ActionResult | undefined> {
-    const stored = await this.#options.results.get(address);
+  async #take(seen: SourceResult): Promise<ActionResult | undefined> {
+    const stored = await this.#options.records.get(seen);
     if (!stored) {
       this.#leftOut.incomplete++;
       return undefined;
     }
-    const record = { in: address.namespace, key: address.key, message: stored.bytes };
+    const record = { in: seen.in, key: seen.key, message: stored.bytes };
     let decoded: ActionResult;
     try {
       decoded = await requireFit(record, this.#known);
@@ -185,7 +159,7 @@ class Collection {
       this.#leftOut.unfit++;
       return undefined;
     }
-    if (address.namespace === '' && (await this.#isLocal(decoded, address.key))) {
+    if (seen.in === '' && (await this.#isLocal(decoded, seen.key))) {
       this.#leftOut.local++;
       return undefined;
     }
@@ -233,52 +207,5 @@ class Collection {
     } catch {
       return undefined;
     }
-  }
-}
-
-/** A predicate of results. Each condition of `keys` and `labels` adds some; `since` leaves some out. */
-async function wish(
-  { keys, labels: beginnings, since }: WantedResult,
-  labels: readonly LabelRecord[],
-  review: Review,
-): Promise<(seen: ReviewedResult) => boolean> {
-  const isAll = keys.length === 0 && beginnings.length === 0;
-  const isOfKeys = keys.length > 0 ? await selector({ keys }, review) : () => false;
-  const labelled = new Set(
-    labels
-      .filter(({ label }) => beginnings.some((beginning) => label.startsWith(beginning)))
-      .map(({ in: kind, key }) => `${kind} ${key}`),
-  );
-  return (seen) => {
-    const isNamed = isAll || isOfKeys(seen) || labelled.has(`${seen.address.namespace} ${seen.address.key}`);
-    return isNamed && (since === undefined || madeAt(seen) >= since);
-  };
-}
-
-/** In milliseconds since 1970; 0 if nobody says. */
-function madeAt({ result }: ReviewedResult): number {
-  try {
-    const { executionCompletedTimestamp: end, executionStartTimestamp: start } =
-      decodeResult(result.bytes).executionMetadata ?? {};
-    const at = end ?? start;
-    return at ? at.seconds * 1000 + at.nanos / 1e6 : (result.writer?.at ?? 0);
-  } catch {
-    return 0;
-  }
-}
-
-/** The path set that a slot of a local store holds (client/path-sets/storage.ts). Undefined for any other result. */
-function slotIn(bytes: Uint8Array): KnownSet | undefined {
-  try {
-    const result = decodeResult(bytes);
-    const [file, ...more] = result.outputFiles;
-    const action = actionNamedBy(result);
-    if (file?.path !== 'path-set' || more.length > 0 || !file.digest || action === undefined)
-      return undefined;
-    return result.executionMetadata?.worker === '' && !result.executionMetadata.executionStartTimestamp
-      ? { action, set: parseDigest(file.digest) }
-      : undefined;
-  } catch {
-    return undefined;
   }
 }

@@ -1,10 +1,12 @@
-// `assay export`: writes results of the local store, with all that they name, into one file.
+// `assay export`: writes results of the local store or of a server, with all that they name, into one file.
 
 import { resolveKey } from '../../client/commands/resolve-step-arg.ts';
 import { STORE_FLAGS } from '../../client/commands/store-flags.ts';
 import { withStore } from '../../client/commands/with-store.ts';
 import { currentFolder } from '../../client/files/current-folder.ts';
 import { storeFolder } from '../../client/local-store/store-folder.ts';
+import { remoteToken } from '../../client/remote/token.ts';
+import { parseRemoteUrl } from '../../client/remote/url.ts';
 import { placeOf } from '../../client/run/run-origin.ts';
 import {
   type CommandModule,
@@ -15,6 +17,7 @@ import {
   usage,
 } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
+import { DEFAULT_NAMESPACE, type Namespace, namespaceBelow, parseNamespace } from '../../core/namespace.ts';
 import { bytes, counted } from '../../core/text/amounts.ts';
 import { VERSION } from '../../core/version.ts';
 import { refuseIfNoStore } from '../../store/disk/fs/layout.ts';
@@ -23,11 +26,15 @@ import type { Store } from '../../store/store.ts';
 import { type Collected, collectBundle, type LeftOut } from './export/collect.ts';
 import { exportBundle } from './export/export.ts';
 import { privateSets } from './export/private-sets.ts';
+import { reportLines } from './export/report.ts';
+import { storeSource } from './export/source.ts';
 import { keysOfSteps, type WantedResult } from './export/wanted.ts';
+import type { Maker } from './format/records.ts';
 import { privateKey } from './format/signature.ts';
 import { ociOutput } from './oci.ts';
 import { type BundleOutput, fileOutput, standardOutput } from './output.ts';
 import { ShownProgress } from './progress.ts';
+import type { RemotePlace } from './remote-destination.ts';
 
 const NOTHING_FOUND = 3;
 const STANDARD = '-';
@@ -58,6 +65,16 @@ const flags = {
   },
   sign: { type: 'string', value: 'KEY', text: 'sign it with this private key: Ed25519, a PEM file' },
   oci: { type: 'boolean', text: 'FILE is a folder: write an OCI image layout whose one layer is the bundle' },
+  'for-report': {
+    type: 'boolean',
+    text: 'for a bug report: FILE is text without any content and without what looks like a secret; read it before you send it',
+  },
+  remote: {
+    type: 'string',
+    value: 'URL',
+    text: 'from the token’s namespace at this Assay server instead of the local store; ASSAY_REMOTE is not used',
+  },
+  namespace: { type: 'string', value: 'PATH', text: 'with --store of a server: from this namespace' },
   store: STORE_FLAGS.store,
   json: {
     type: 'boolean',
@@ -76,7 +93,10 @@ export const exportCommand: CommandModule = {
       'Outputs and logs are in the file as they are. Give it only to people who may see them.',
     ].join('\n'),
     flags,
-    environment: { ASSAY_STORE: 'the local store’s folder' },
+    environment: {
+      ASSAY_STORE: 'the local store’s folder',
+      ASSAY_TOKEN: 'with --remote: sent to the server as a Bearer token',
+    },
     exitCodes: {
       '0': 'FILE is written',
       '3': 'nothing was found; no FILE is written',
@@ -86,6 +106,8 @@ export const exportCommand: CommandModule = {
       'assay export --steps build,test warm.bundle',
       'assay export --label nightly/ --since 2d --sign key.pem nightly.bundle',
       'assay export --steps train - | ssh other assay import -',
+      'assay export --for-report --steps build report.jsonl',
+      'assay export --remote https://old.example - | assay import --remote https://new.example -',
       'assay export --steps build --oci warm && skopeo copy oci:warm docker://registry.example/warm-cache',
     ],
   },
@@ -102,12 +124,23 @@ export const exportCommand: CommandModule = {
     const signing = parsed.text('sign');
     const key = signing === undefined ? undefined : privateKey(signing);
     const folder = storeFolder(parsed.text('store'), process.env);
-    refuseIfNoStore(folder);
+    const remote = parsed.text('remote');
+    const place = remote === undefined ? undefined : { url: parseRemoteUrl(remote), token: remoteToken() };
+    if (place && parsed.given('namespace')) throw usage('the token decides the namespace at a server');
+    if (!place) refuseIfNoStore(folder);
+    const identity = parseNamespace(parsed.text('namespace') ?? '');
     await loadChecksum();
     const wanted = await wantedBy(parsed, folder);
     const progress = new ShownProgress(parsed.given('json'));
+    if (parsed.given('for-report')) {
+      if (place || key || parsed.given('oci'))
+        throw usage('--for-report takes the local store, and writes text alone');
+      return withStore(folder, (store) =>
+        reportTo(file, { store, folder, wanted, progress, place, identity }),
+      );
+    }
     return withStore(folder, async (store) => {
-      const collected = await collectFrom(store, folder, wanted, progress);
+      const collected = await collectFrom({ ...{ store, folder, wanted, progress, place, identity } });
       try {
         const about = { results: collected.results, labels: collected.labels, leftOut: collected.leftOut };
         if (collected.results === 0) {
@@ -152,21 +185,73 @@ function timeOf(text: string): number {
   );
 }
 
-function collectFrom(
-  store: Store,
-  folder: string,
-  wanted: WantedResult,
-  progress: ShownProgress,
-): Promise<Collected> {
+interface From {
+  readonly store: Store;
+  readonly folder: string;
+  readonly wanted: WantedResult;
+  readonly progress: ShownProgress;
+  /** Undefined: the store itself. */
+  readonly place: RemotePlace | undefined;
+  readonly identity: Namespace;
+}
+
+async function collectFrom({ store, folder, wanted, progress, place, identity }: From): Promise<Collected> {
   const { review, results, blobs } = store;
   if (!review) throw new AssayError('ASSAY_INTERNAL', 'a store on disk can be reviewed');
-  return collectBundle({
-    ...{ review, results, blobs, wanted },
-    made: { at: new Date().toISOString(), assay: VERSION, where: placeOf(process.env) ?? '' },
-    isPrivate: privateSets(folder, currentFolder()),
-    onResult: (done) =>
-      progress.show({ doing: 'results', done }, () => `export: ${counted(done, 'result')} found`),
-  });
+  const made = madeHere();
+  const onResult = (done: number) =>
+    progress.show({ doing: 'results', done }, () => `export: ${counted(done, 'result')} found`);
+  if (place) {
+    const { RemoteKinds } = await import('./remote-destination.ts');
+    const { serverRecords } = await import('./remote-records.ts');
+    const kinds = new RemoteKinds(place);
+    const records = await serverRecords(place, wanted, kinds, store);
+    try {
+      return await collectBundle({ ...{ records, blobs, made, onResult }, isPrivate: () => false });
+    } finally {
+      records.close();
+      await kinds.close();
+    }
+  }
+  const within = { identity, requested: DEFAULT_NAMESPACE };
+  const ownResults = {
+    get: ({ namespace, key }: Parameters<typeof results.get>[0]) =>
+      results.get({ namespace: namespaceBelow(identity, namespace), key }),
+  };
+  const records = storeSource({ review, results: ownResults, wanted, within });
+  /* What lies at a server was judged by the clients that sent it. */
+  const isPrivate = identity === '' ? privateSets(folder, currentFolder()) : () => false;
+  return collectBundle({ records, blobs, made, onResult, isPrivate });
+}
+
+/** Returns the exit code. */
+async function reportTo(file: string, { store, wanted, identity, progress }: From): Promise<number> {
+  const { review } = store;
+  if (!review) throw new AssayError('ASSAY_INTERNAL', 'a store on disk can be reviewed');
+  const within = { identity, requested: DEFAULT_NAMESPACE };
+  const records = storeSource({ review, results: store.results, wanted, within });
+  const output = outputTo(file, false);
+  let lines = 0;
+  try {
+    for await (const line of reportLines(records, store, madeHere())) {
+      await output.write(Buffer.from(line));
+      lines++;
+    }
+    await output.finish();
+  } catch (error) {
+    output.abort();
+    throw error;
+  }
+  progress.report(
+    { file, lines },
+    `assay export: ${file} has ${counted(lines - 1, 'entry', 'entries')} for a bug report. Read it before you send it: nothing recognizes every secret.`,
+    file === STANDARD ? 2 : 1,
+  );
+  return 0;
+}
+
+function madeHere(): Maker {
+  return { at: new Date().toISOString(), assay: VERSION, where: placeOf(process.env) ?? '' };
 }
 
 function outputTo(file: string, isLayout: boolean): BundleOutput {

@@ -5,6 +5,7 @@ import { viaBundle } from '../../../../core/metadata/bundle.ts';
 import type { ReviewedResult, Store } from '../../../../store/store.ts';
 import { collectBundle } from '../../export/collect.ts';
 import { exportBundle } from '../../export/export.ts';
+import { LOCALLY, storeSource } from '../../export/source.ts';
 import type { WantedResult } from '../../export/wanted.ts';
 import { type Head, SLICE_BYTES } from '../../format/layout.ts';
 import { type BundleRecord, encodeRecord } from '../../format/records.ts';
@@ -35,7 +36,8 @@ export async function exported(
   if (!review) throw new Error('this store has no review');
   const wanted = { ...EVERYTHING, ...options.wanted };
   const collected = await collectBundle({
-    ...{ review, results, blobs, wanted, made: MADE },
+    records: storeSource({ review, results, wanted, within: LOCALLY }),
+    ...{ blobs, made: MADE },
     isPrivate: () => false,
     onResult() {},
   });

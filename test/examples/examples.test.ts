@@ -60,6 +60,16 @@ const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
     expect(ran.stdout.match(/GOOD BYE AND THANKS/g)).toHaveLength(3);
     expect(ran.stdout).toContain('A WORD MORE');
   },
+  bundles: (ran) => {
+    const [container = '', server = '', machine = ''] = ran.stdout.split(/^== .*\n/m).slice(1);
+    expect(container).toContain('assay import: 2 results');
+    expect(server).toContain('assay import: 2 results');
+    expect(ran.stderr.match(/2 steps: 2 hit/g)).toHaveLength(2);
+    expect(ran.stderr).toContain('(0 local, 2 remote)');
+    const [, begun] = /begins after (\d+)$/m.exec(machine) ?? [];
+    expect(Number(begun)).toBeGreaterThanOrEqual(5);
+    expect(machine).not.toContain('counted 1\n');
+  },
   'c-make': (ran) => {
     const [first, again, header] = [
       outcomes(ran).slice(0, 3),

@@ -95,7 +95,7 @@ export async function remoteDestination(
       const outcome = await kinds.labels(kind).put({ label, key });
       if (outcome === 'unknown')
         throw new AssayError('ASSAY_NO_ANSWER', `the server did not take the label ${JSON.stringify(label)}`);
-      return outcome;
+      return outcome === 'stored' ? outcome : 'taken';
     },
   };
 }

@@ -12,7 +12,7 @@ import { ACCOUNTING } from '../limits.ts';
 import { Callers } from './caller.ts';
 import type { Lookup, Metrics } from './metrics.ts';
 import { withoutVersion } from './named-namespace.ts';
-import type { CountedLookup, Observer, Place, Session } from './observer.ts';
+import type { CountedLookup, LeaseEvent, Observer, Place, Session } from './observer.ts';
 import { PredictedResults } from './predictions.ts';
 
 /** The caller of a request, and the namespace that it names. */
@@ -124,6 +124,11 @@ export class Accounting {
     this.count();
     const place = this.#placeOf(asked, this.#now());
     this.#tell((observer) => observer.toldSession(place, session));
+  }
+
+  leased({ namespace }: Identity, event: LeaseEvent): void {
+    this.count();
+    this.#tell((observer) => observer.leased?.(namespace, event, this.#now()));
   }
 
   #countSoon(): void {

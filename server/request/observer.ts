@@ -33,6 +33,14 @@ export interface Session {
   }[];
 }
 
+/** What became of an action lease, or of a wait for one. */
+export interface LeaseEvent {
+  /** `waited`: until the result came. `hedged`: the wait was given up. `expired`: its holder had died. */
+  readonly what: 'granted' | 'waited' | 'hedged' | 'expired';
+  /** How long the action took that was not executed again. */
+  readonly savedMs: number;
+}
+
 export interface Observer {
   /** The server listens. */
   start(): void;
@@ -44,6 +52,7 @@ export interface Observer {
   /** `protocol`: the route of HTTP, or the method of gRPC. */
   denied(identity: Identity | undefined, protocol: string, why: string): void;
   toldSession(place: Place, session: Session): void;
+  leased?(namespace: Namespace, event: LeaseEvent, at: number): void;
   /** No request comes after this. */
   close(): Promise<void>;
 }

@@ -1,16 +1,23 @@
 // What a server counts of leases: who was granted one, who waited, and what that saved.
 import { Gauge, type Registry } from 'prom-client';
+import type { Identity } from '../../server/access/identity.ts';
 import { CounterCells } from '../../server/request/counter-cells.ts';
+import type { LeaseEvent } from '../../server/request/observer.ts';
 import type { LeaseState } from '../../store/action-leases.ts';
 import { LEASES } from './limits.ts';
-import type { WaitEnd } from './waiters.ts';
+import type { Wait, WaitEnd } from './waiters.ts';
+
+type Tell = (who: Identity, event: LeaseEvent) => void;
 
 export class LeaseMetrics {
   readonly #events: CounterCells;
   readonly #saved: CounterCells;
   readonly #waited: CounterCells;
+  readonly #tell: Tell;
 
-  constructor(registry: Registry, openWaits: () => number) {
+  /** `tell`: observers show it to people. */
+  constructor(registry: Registry, openWaits: () => number, tell: Tell) {
+    this.#tell = tell;
     this.#events = new CounterCells(
       registry,
       'assay_action_leases_total',
@@ -45,9 +52,9 @@ export class LeaseMetrics {
   }
 
   /** `replaced`: the lease that the action had before. */
-  granted(replaced: LeaseState | undefined): void {
-    this.#count('granted');
-    if (replaced?.end?.reason === 'expired') this.#count('expired');
+  granted(who: Identity, replaced: LeaseState | undefined): void {
+    this.#told(who, 'granted');
+    if (replaced?.end?.reason === 'expired') this.#told(who, 'expired');
   }
 
   held(): void {
@@ -59,20 +66,25 @@ export class LeaseMetrics {
   }
 
   /** A wait for `lease` has ended. A client waits again after LEASES.pollMs; one that asked for less runs itself. */
-  waited(found: WaitEnd, lease: LeaseState, waitMs: number, tookMs: number): void {
+  waited(who: Identity, found: WaitEnd, { lease, waitMs }: Wait, tookMs: number): void {
     this.#waited.cell().value += tookMs / 1000;
     if (found.end === 'refused') this.refused();
-    else if (found.end === 'gone') this.#count('hedged');
+    else if (found.end === 'gone') this.#told(who, 'hedged');
     else if (found.end === 'held') {
-      if (waitMs < LEASES.pollMs) this.#count('hedged');
-    } else if (found.end === 'published') this.#cameTrue(lease.expectedMs ?? 0);
-    else if (found.lease?.end?.reason === 'done') this.#cameTrue(found.lease.heldMs);
+      if (waitMs < LEASES.pollMs) this.#told(who, 'hedged');
+    } else if (found.end === 'published') this.#cameTrue(who, lease.expectedMs ?? 0);
+    else if (found.lease?.end?.reason === 'done') this.#cameTrue(who, found.lease.heldMs);
     else this.#count('ended');
   }
 
-  #cameTrue(savedMs: number): void {
-    this.#count('waited');
+  #cameTrue(who: Identity, savedMs: number): void {
+    this.#told(who, 'waited', savedMs);
     this.#saved.cell().value += savedMs / 1000;
+  }
+
+  #told(who: Identity, what: LeaseEvent['what'], savedMs = 0): void {
+    this.#count(what);
+    this.#tell(who, { what, savedMs });
   }
 
   #count(event: string): void {

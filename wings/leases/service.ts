@@ -3,8 +3,10 @@
 // for it. The name of a holder is told only to those who may read there. Every limit is an answer: no lease, run.
 import { ACTION_LEASE_MARK, fenceText } from '../../core/action-lease.ts';
 import { AssayError } from '../../core/errors.ts';
+import type { Identity } from '../../server/access/identity.ts';
 import type { RequestContext, ServerContext } from '../../server/context.ts';
 import { earlierOfStep } from '../../server/history/step-documents.ts';
+import type { LeaseEvent } from '../../server/request/observer.ts';
 import type { ActionLeases, LeaseAddress, LeaseState } from '../../store/action-leases.ts';
 import { STORE } from '../../store/limits.ts';
 import {
@@ -56,12 +58,16 @@ export class LeaseService {
   readonly #metrics: LeaseMetrics;
   readonly #now: () => number;
 
-  constructor({ wholeStore, lifecycle, capacity, metrics }: ServerContext, now = () => performance.now()) {
+  constructor(
+    { wholeStore, lifecycle, capacity, metrics, accounting }: ServerContext,
+    now = () => performance.now(),
+  ) {
     if (!wholeStore.actionLeases) throw new AssayError('ASSAY_INTERNAL', 'the store has no leases');
     this.#leases = wholeStore.actionLeases;
     this.#now = now;
     this.#tokens = new TokenLeases(now);
-    this.#metrics = metrics.add((registry) => new LeaseMetrics(registry, () => this.waiters.count));
+    const tell = (who: Identity, event: LeaseEvent) => accounting.leased(who, event);
+    this.#metrics = metrics.add((registry) => new LeaseMetrics(registry, () => this.waiters.count, tell));
     this.waiters = new Waiters({
       leases: this.#leases,
       now,
@@ -89,7 +95,7 @@ export class LeaseService {
       this.#metrics.held();
       return held(caller, address, lease);
     }
-    this.#metrics.granted(replaced);
+    this.#metrics.granted(caller.store.identity, replaced);
     this.#tokens.count(token, nameOf(address));
     this.waiters.wake(address);
     return answer('granted', {
@@ -113,7 +119,7 @@ export class LeaseService {
     const wait = { address, lease, others, waitMs, isGone: () => caller.isGone };
     const began = this.#now();
     const found = await this.waiters.wait(wait);
-    this.#metrics.waited(found, lease, waitMs, this.#now() - began);
+    this.#metrics.waited(caller.store.identity, found, wait, this.#now() - began);
     if (found.end === 'gone') return answer('none', { why: 'the client is gone' });
     if (found.end === 'refused') return answer('none', { why: found.why });
     if (found.end === 'published') return answer('published', { fence });

@@ -7,7 +7,13 @@ import { VERSION } from '../../../core/version.ts';
 import type { Identity } from '../../../server/access/identity.ts';
 import { documentOf } from '../../../server/history/documents.ts';
 import { withoutVersion } from '../../../server/request/named-namespace.ts';
-import type { CountedLookup, Observer, Place, Session } from '../../../server/request/observer.ts';
+import type {
+  CountedLookup,
+  LeaseEvent,
+  Observer,
+  Place,
+  Session,
+} from '../../../server/request/observer.ts';
 import type { History } from '../../../store/history.ts';
 import type { LogEntry } from '../../../store/log/write-log.ts';
 import { DASHBOARD } from '../limits.ts';
@@ -110,6 +116,12 @@ export class Activity implements Observer {
     this.#groups.claim(caller, owner, { namespace, identity, at }, session);
     const savedMs = session.lookups.reduce((sum, lookup) => sum + lookup.savedMs, 0);
     if (savedMs > 0) this.#figures.of(owner, at).savedMs += savedMs;
+  }
+
+  leased(namespace: Namespace, { what, savedMs }: LeaseEvent, at: number): void {
+    const { leases } = this.#figures.of(namespace, at);
+    leases[what]++;
+    leases.savedMs += savedMs;
   }
 
   ran(namespace: Namespace, savedMs: number): void {

@@ -8,6 +8,8 @@ export class Counters {
   runs = 0;
   received = 0;
   sent = 0;
+  /** What became of action leases, and of waits for them. */
+  readonly leases = { granted: 0, waited: 0, hedged: 0, expired: 0, savedMs: 0 };
   readonly latency = emptyLatency();
   /** Hits and misses of results by tool. */
   readonly tools = new Map<string, [hits: number, misses: number]>();
@@ -46,6 +48,11 @@ export class Counters {
     this.runs += other.runs;
     this.received += other.received;
     this.sent += other.sent;
+    this.leases.granted += other.leases.granted;
+    this.leases.waited += other.leases.waited;
+    this.leases.hedged += other.leases.hedged;
+    this.leases.expired += other.leases.expired;
+    this.leases.savedMs += other.leases.savedMs;
     for (const [at, count] of other.latency.entries()) this.latency[at] = (this.latency[at] ?? 0) + count;
     for (const [tool, [hits, misses]] of other.tools) {
       const own = this.tools.get(tool) ?? [0, 0];
@@ -73,19 +80,24 @@ export class Counters {
 
   /** Short, because there is one for each minute. */
   toJSON(): StoredCounters {
-    const { requests, errors, savedMs, runs, received, sent, latency, tools, seen } = this;
+    const { requests, errors, savedMs, runs, received, sent, leases, latency, tools, seen } = this;
+    const { granted, waited, hedged, expired } = leases;
+    const ofLeases = [granted, waited, hedged, expired, leases.savedMs];
     return {
       n: [requests, errors, savedMs, runs, received, sent],
       l: latency,
       t: [...tools],
       s: [...seen].map(inOrder),
+      ...(ofLeases.some((one) => one > 0) && { w: ofLeases }),
     };
   }
 
-  static from({ n, l, t, s = [] }: StoredCounters): Counters {
+  static from({ n, l, t, s = [], w = [] }: StoredCounters): Counters {
     const counters = new Counters();
     const [requests = 0, errors = 0, savedMs = 0, runs = 0, received = 0, sent = 0] = n;
     Object.assign(counters, { requests, errors, savedMs, runs, received, sent });
+    const [granted = 0, waited = 0, hedged = 0, expired = 0, ranMs = 0] = w;
+    Object.assign(counters.leases, { granted, waited, hedged, expired, savedMs: ranMs });
     for (const [at, count] of l.entries()) counters.latency[at] = count;
     for (const [tool, counts] of t) counters.tools.set(tool, counts);
     for (const [name, at, lookups = 0] of s) counters.seen.set(name, { at, lookups });
@@ -108,4 +120,6 @@ export interface StoredCounters {
   readonly t: readonly (readonly [string, [number, number]])[];
   /** Documents of 0.1 have none, and some of 0.2 no number of lookups. */
   readonly s?: readonly (readonly [string, number, number?])[];
+  /** Of action leases. Absent without any. */
+  readonly w?: readonly number[];
 }

@@ -76,6 +76,7 @@ const TOTALS: ShapeOf<Totals> = {
   'bytesSent?': 'number',
   requests: 'number',
   errors: 'number',
+  'leases?': { granted: 'number', waited: 'number', hedged: 'number', expired: 'number', savedMs: 'number' },
 };
 
 const EVENT: ShapeOf<TailEvent> = {

@@ -73,6 +73,19 @@ export interface Totals {
   readonly bytesSent?: number;
   readonly requests: number;
   readonly errors: number;
+  /** Absent without any. */
+  readonly leases?: LeaseTotals;
+}
+
+/** Action leases: how many were granted, and how many waits for one brought the result or were given up. */
+export interface LeaseTotals {
+  readonly granted: number;
+  readonly waited: number;
+  readonly hedged: number;
+  /** Holders that died, and were replaced. */
+  readonly expired: number;
+  /** The durations of the actions whose results were waited for. */
+  readonly savedMs: number;
 }
 
 export interface Warning {

@@ -9,7 +9,7 @@ import type { History } from '../../../store/history.ts';
 import type { Counters } from '../activity/counters.ts';
 import { HOUR } from '../activity/figures.ts';
 import { activityOf } from '../activity/of-server.ts';
-import type { Figures, Totals } from '../api/types.ts';
+import type { Figures, LeaseTotals, Totals } from '../api/types.ts';
 
 export const DAY = 24 * HOUR;
 
@@ -30,6 +30,13 @@ export function totalsOf(counters: readonly Counters[], isWhole: boolean): Total
   const sum = (read: (one: Counters) => number) => counters.reduce((total, one) => total + read(one), 0);
   const hits = sum((one) => one.hits);
   const misses = sum((one) => one.misses);
+  const leases: LeaseTotals = {
+    granted: sum((one) => one.leases.granted),
+    waited: sum((one) => one.leases.waited),
+    hedged: sum((one) => one.leases.hedged),
+    expired: sum((one) => one.leases.expired),
+    savedMs: sum((one) => one.leases.savedMs),
+  };
   return {
     hits,
     misses,
@@ -39,6 +46,7 @@ export function totalsOf(counters: readonly Counters[], isWhole: boolean): Total
     ...(isWhole && { bytesReceived: sum((one) => one.received), bytesSent: sum((one) => one.sent) }),
     requests: sum((one) => one.requests),
     errors: sum((one) => one.errors),
+    ...(leases.granted + leases.waited + leases.hedged > 0 && { leases }),
   };
 }
 

@@ -29,7 +29,7 @@ function nothingYet(isWhole: boolean): Html {
 
 function today({ today: totals, weekBefore }: Now, at: number): Html {
   const day = `last ${weekday(at)}`;
-  const { hits, misses, hitRate, savedMs, requests, errors, bytesSent, bytesReceived, runs } = totals;
+  const { hits, misses, hitRate, savedMs, requests, errors, bytesSent, bytesReceived, runs, leases } = totals;
   return tiles(
     tile(
       'Hit rate today',
@@ -49,6 +49,13 @@ function today({ today: totals, weekBefore }: Now, at: number): Html {
     bytesSent === undefined
       ? NOTHING
       : tile('Sent today', bytes(bytesSent), html`${bytes(bytesReceived ?? 0)} received`),
+    leases === undefined
+      ? NOTHING
+      : tile(
+          'Not run twice today',
+          counted(leases.waited, 'time'),
+          html`${duration(leases.savedMs)} of commands; ${counted(leases.hedged, 'wait')} given up, ${counted(leases.expired, 'holder')} died`,
+        ),
   );
 }
 

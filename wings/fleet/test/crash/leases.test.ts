@@ -92,9 +92,10 @@ test.each(Array.from({ length: FAILOVERS }, (_, index) => SEED + index))(
       tail.set(action, await grant(random.pick(nodes), action, 'tail'));
     }
     await postgres.failOver();
-    await expect
-      .poll(() => two.actionLeases?.states([]).then(() => 'answers', String), { timeout: MINUTE })
-      .toBe('answers');
+    for (const node of nodes)
+      await expect
+        .poll(() => node.actionLeases?.states([]).then(() => 'answers', String), { timeout: MINUTE })
+        .toBe('answers');
     for (const action of actions) {
       const store = random.pick(nodes);
       const forgotten = tail.get(action);

@@ -13,6 +13,7 @@ import { LocalLeases } from './local.ts';
 import type { HeldByOther, HeldLease, LeasePlace } from './place.ts';
 import { ServerLeases } from './server.ts';
 import { type Turn, waitForTurn } from './turn.ts';
+import { untilCancelled } from './until-cancelled.ts';
 
 /** The leases of one run, which close with its caches. */
 interface RunLeases {
@@ -128,16 +129,21 @@ class Asking {
       const answer = await place.acquire(undefined);
       return answer.outcome === 'granted' ? answer : { outcome: 'none' };
     }
+    const throwIfCancelled = () => this.#context.throwIfCancelled?.();
+    const cancellable: LeasePlace = {
+      acquire: (after) => place.acquire(after),
+      wait: (held, waitMs) => untilCancelled(place.wait(held, waitMs), throwIfCancelled),
+    };
     this.#leases.waiting++;
     try {
-      return await waitForTurn(place, {
+      return await waitForTurn(cancellable, {
         knownMs,
         waited: leaseWait,
         now,
         lookAgain,
         onWait: (held) => this.#leave(held),
         onTurn: () => this.#return(),
-        throwIfCancelled: () => this.#context.throwIfCancelled?.(),
+        throwIfCancelled,
       });
     } finally {
       this.#leases.waiting--;

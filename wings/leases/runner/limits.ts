@@ -17,6 +17,8 @@ export const RUNNER = {
   holders: 5,
   /** How many steps of a run wait at the same time. */
   waits: 64,
+  /** A waiter looks this often whether its own run was cancelled. */
+  cancelMs: 200,
   /** A waiter looks this often whether a run on this machine has ended. */
   localPollMs: 100,
   /** Whatever a server asks for, heartbeats come no more often. */

@@ -8,6 +8,7 @@ import { storeFolder } from '../../client/local-store/store-folder.ts';
 import { remoteToken } from '../../client/remote/token.ts';
 import { parseRemoteUrl } from '../../client/remote/url.ts';
 import { placeOf } from '../../client/run/run-origin.ts';
+import { expectLongRun } from '../../core/bun.ts';
 import {
   type CommandModule,
   type FlagTable,
@@ -130,6 +131,7 @@ export const exportCommand: CommandModule = {
     if (!place) refuseIfNoStore(folder);
     const identity = parseNamespace(parsed.text('namespace') ?? '');
     await loadChecksum();
+    expectLongRun();
     const wanted = await wantedBy(parsed, folder);
     const progress = new ShownProgress(parsed.given('json'));
     if (parsed.given('for-report')) {

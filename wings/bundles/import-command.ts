@@ -4,6 +4,7 @@ import { localLimit } from '../../client/local-store/open.ts';
 import { storeFolder } from '../../client/local-store/store-folder.ts';
 import { remoteToken } from '../../client/remote/token.ts';
 import { parseRemoteUrl } from '../../client/remote/url.ts';
+import { expectLongRun } from '../../core/bun.ts';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { viaBundle } from '../../core/metadata/bundle.ts';
 import { bytes, counted } from '../../core/text/amounts.ts';
@@ -84,6 +85,7 @@ export const importCommand: CommandModule = {
     const place = remote === undefined ? undefined : { url: parseRemoteUrl(remote), token: remoteToken() };
     const source = await sourceOf(file);
     await loadChecksum();
+    expectLongRun();
     const maxSize = localLimit(process.env.ASSAY_MAX_SIZE);
     const store = await openDiskStore({ directory: folder, maxSize });
     try {

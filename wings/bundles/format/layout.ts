@@ -18,6 +18,9 @@ export const SLICE_BYTES = 1 * MIB;
 export const MAX_FRAME_BYTES = SLICE_BYTES + SLICE_BYTES / 128 + 1024;
 export const MAX_HEAD_BYTES = 4096;
 
+/** After so many slices their memory is freed. */
+export const FREE_EVERY = 16;
+
 export type Stream = 'manifest' | 'content';
 
 const DIGITS = 8;

@@ -4,6 +4,7 @@
 // - Every header, size and place is what it must be, or the bundle is refused. What a slice holds is for the caller to
 //   verify: the manifest has the digest of the head, and each blob that of the manifest.
 // - Memory: one slice, and 16 bytes for the place of each.
+import { freeBuffers } from '../../../core/bun.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { BUNDLE } from '../limits.ts';
 import {
@@ -11,6 +12,7 @@ import {
   END,
   encodeEnd,
   encodeIndex,
+  FREE_EVERY,
   HEAD,
   type Head,
   INDEX_FILE,
@@ -77,6 +79,7 @@ export class BundleReader {
       const name = sliceName(stream, number);
       const { offset, size } = await this.#begin(name, MAX_FRAME_BYTES);
       this.#places[stream].push([offset, size]);
+      if (number % FREE_EVERY === FREE_EVERY - 1) freeBuffers();
       if (isWanted(number)) {
         yield await decompressSlice(await this.#body(size), sliceSize(bytes, number), name);
       } else {

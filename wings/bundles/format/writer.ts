@@ -1,10 +1,12 @@
 // Writes a bundle from its first byte to its last, in order, to a file or a pipe.
+import { freeBuffers } from '../../../core/bun.ts';
 import { BUNDLE } from '../limits.ts';
 import {
   END,
   encodeEnd,
   encodeHead,
   encodeIndex,
+  FREE_EVERY,
   HEAD,
   type Head,
   INDEX_FILE,
@@ -45,8 +47,10 @@ export async function writeBundle({ head, manifest, content }: WrittenBundle, si
     slices: Iterable<Buffer> | AsyncIterable<Buffer>,
   ): Promise<SlicePlace[]> => {
     const places: SlicePlace[] = [];
-    for await (const frame of compressed(slices))
+    for await (const frame of compressed(slices)) {
+      if (places.length % FREE_EVERY === FREE_EVERY - 1) freeBuffers();
       places.push(await add(sliceName(stream, places.length), frame));
+    }
     return places;
   };
   await add(HEAD, encodeHead(head));

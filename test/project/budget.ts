@@ -31,7 +31,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   bin: [5],
   'wings/backup': [5],
   'wings/bazel-worker': [7],
-  'wings/bundles': [28, [5, 'bundles from and to servers, and reports for bugs']],
+  'wings/bundles': [28, [6, 'bundles from and to servers, and reports for bugs']],
   'wings/dashboard': [99, [1, 'what became of action leases, in figures and on the page Now']],
   'wings/doctor': [7],
   'wings/fleet': [99, [2, 'action leases and fences in PostgreSQL']],

@@ -35,7 +35,10 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
       'wings/gocache/GUIDE.md',
     ],
   ],
-  ['Share a cache', ['docs/CI.md', 'wings/oidc/GUIDE.md', 'docs/PROTOCOLS.md', 'docs/EVENTS.md']],
+  [
+    'Share a cache',
+    ['docs/CI.md', 'wings/leases/GUIDE.md', 'wings/oidc/GUIDE.md', 'docs/PROTOCOLS.md', 'docs/EVENTS.md'],
+  ],
   [
     'Operate',
     [

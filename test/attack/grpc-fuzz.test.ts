@@ -10,7 +10,7 @@ import { type GrpcTarget, grpcTargets } from './fuzz/grpc-targets.ts';
 import { anonymousBytes, openFiles, settled, startVictim } from './fuzz/victim.ts';
 
 const SEED = 20_261_115;
-const CALLS = soak(50_000, 4_000);
+const CALLS = soak(50_000, 2_500);
 const AT_A_TIME = 16;
 const CALLS_OF_A_CONNECTION = 500;
 const MIB = 1024 * 1024;

@@ -12,7 +12,7 @@ import { bytesOf, type FuzzTarget } from './fuzz/request.ts';
 import { anonymousBytes, keptBytes, openFiles, settled, startVictim } from './fuzz/victim.ts';
 
 const SEED = 20_261_115;
-const REQUESTS = soak(50_000, 4_000);
+const REQUESTS = soak(50_000, 2_500);
 const CONNECTIONS = 8;
 const MIB = 1024 * 1024;
 

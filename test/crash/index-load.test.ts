@@ -15,7 +15,7 @@ import { checkPages } from '../store/disk/index/page-check.ts';
 import { useFolders } from '../store/folders.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_118);
-const SECONDS = soak(7200, 30);
+const SECONDS = soak(7200, 20);
 const LIMIT_MIB = 96;
 const ROUND_MS = 2500;
 /** A stopped process may hold the lock of the commits, and the others wait for it. */

@@ -14,9 +14,9 @@ import { soak } from '../rig/soak.ts';
 import { read, send } from '../rig/uploads.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_115);
-const FLIPPED_SMALL = soak(500, 125);
-const FLIPPED_LARGE = soak(500, 125);
-const CUT_SHORT = soak(1_000, 250);
+const FLIPPED_SMALL = soak(500, 60);
+const FLIPPED_LARGE = soak(500, 60);
+const CUT_SHORT = soak(1_000, 120);
 const TOTAL = FLIPPED_SMALL + FLIPPED_LARGE + CUT_SHORT;
 const LARGE_BYTES = 65_537;
 

@@ -10,7 +10,7 @@ import { SERVER } from './clone.ts';
 import { planOf } from './plan.ts';
 import { textOf } from './text.ts';
 
-const SEEDS = Array.from({ length: soak(30, 14) }, (_, index) => index + 1);
+const SEEDS = Array.from({ length: soak(30, 8) }, (_, index) => index + 1);
 
 const store = mkdtempSync(join(tmpdir(), 'oracle-server-'));
 let server: ServerProcess;

@@ -1,11 +1,12 @@
 // A hit compares what a command was shown by each listing: names and types, also where nothing is told about it.
 // Each case of "wrong hits" was a hit of 0.2.0 at 7aac058. Each runs in a used workspace, and as a fresh clone with an
-// empty store through a server.
+// empty store through a server. Outside of the soak, each runs in one of the two, in turn.
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RanWithSummary, Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
+import { soak } from '../../rig/soak.ts';
 
 const MODULES = join(import.meta.dirname, '../../../node_modules');
 const PATH = `${join(MODULES, '.bin')}:${process.env.PATH}`;
@@ -480,6 +481,9 @@ const ABOVE: readonly Case[] = [
   },
 ];
 
+const WAYS = ['in place', 'fresh clone'] as const;
+const IS_SOAK = soak(20) > 1;
+
 describe('no hit', () => {
   test.each(ABOVE)('$title', async (one) => {
     for (const [path, content] of Object.entries(one.files)) shop.write(path, content);
@@ -490,17 +494,24 @@ describe('no hit', () => {
     expect(readFileSync(join(shop.workspace, 'o.js'), 'utf8')).not.toBe(made);
   });
 
-  test.each(WRONG_HITS)('$title', async (one) => {
-    const fresh = await prepare(one);
-    expect((await run(one, shop.workspace, 'store')).summary).toMatchObject({ outcome: 'hit-local' });
-    expect((await run(one, fresh, 'fresh-1')).summary).toMatchObject({ outcome: 'hit-remote' });
-    one.edit(shop.workspace);
-    const { summary } = await run(one, shop.workspace, 'store', []);
-    expect(summary.outcome).toBe('miss');
-    if (one.named !== undefined) expect(summary.reason).toContain(one.named);
-    one.edit(fresh);
-    expect((await run(one, fresh, 'fresh-2')).summary.outcome).toBe('miss');
-  });
+  test.each(WRONG_HITS.map((one, at) => ({ ...one, ways: IS_SOAK ? WAYS : [WAYS[at % WAYS.length]] })))(
+    '$title',
+    async ({ ways, ...one }) => {
+      const fresh = await prepare(one);
+      if (ways.includes('in place')) {
+        expect((await run(one, shop.workspace, 'store')).summary).toMatchObject({ outcome: 'hit-local' });
+        one.edit(shop.workspace);
+        const { summary } = await run(one, shop.workspace, 'store', []);
+        expect(summary.outcome).toBe('miss');
+        if (one.named !== undefined) expect(summary.reason).toContain(one.named);
+      }
+      if (ways.includes('fresh clone')) {
+        expect((await run(one, fresh, 'fresh-1')).summary).toMatchObject({ outcome: 'hit-remote' });
+        one.edit(fresh);
+        expect((await run(one, fresh, 'fresh-2')).summary.outcome).toBe('miss');
+      }
+    },
+  );
 });
 
 test('find, and a file in a folder that the command left', async () => {

@@ -4,6 +4,9 @@ import { MINUTE, SECOND } from '../../../core/units.ts';
 export const RUNNER = {
   /** A server that does not answer in this time is asked no more in this run. */
   answerMs: 2 * SECOND,
+  /** One that has answered before is asked again for so long, and so often. */
+  busyMs: 4 * SECOND,
+  againMs: 500,
   /** A release is awaited this long at the end of a run. */
   releaseMs: 1 * SECOND,
   /** How long one poll of a waiter is open. The server may end it sooner. */

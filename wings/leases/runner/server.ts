@@ -1,6 +1,7 @@
 // The leases of a server, over HTTP: each method is one POST of JSON, a wait is one open request.
 // Every answer that is none counts as no lease: an older server, a full one, no right, no time. After most of them this
-// run asks the server no more, so that they cost one bounded time.
+// run asks the server no more, so that they cost one bounded time. A server that has answered before is busy, or starts
+// again: it gets more time, because whoever has no answer executes what another run executes.
 //
 // A lease is kept by heartbeats. A run that hears nothing goes on: only the server can say that the lease is lost.
 import type { Agent } from 'undici';
@@ -64,6 +65,9 @@ export class ServerLeases {
   readonly #holder: string;
   #agent: Agent | undefined;
   #isGone = false;
+  #hasAnswered = false;
+  /** When a question was given up first, if none had an answer since. */
+  #silentSince: number | undefined;
 
   constructor({ url, token, holder }: ServerLeasesOptions) {
     this.#base = `${serverAddress(url)}${ACTION_LEASES_PATH}`;
@@ -89,7 +93,7 @@ export class ServerLeases {
     onLost: () => void,
   ): Promise<Granted | HeldByOther | Ended | NoLease> {
     const id = Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('hex');
-    const answer = await this.#ask('acquire', {
+    const answer = await this.#askInTime('acquire', {
       key,
       id,
       holder: this.#holder,
@@ -108,13 +112,36 @@ export class ServerLeases {
 
   async #wait(
     { key }: LeasedStep,
-    { fence }: HeldByOther,
+    held: HeldByOther,
     waitMs: number,
   ): Promise<HeldByOther | Ended | PublishedElsewhere | NoLease> {
+    const { fence } = held;
     const asked = { key, waitMs: Math.ceil(waitMs), ...(fence && { fence: fenceText(fence) }) };
     const answer = await this.#ask('wait', asked, Math.ceil(waitMs) + RUNNER.answerMs);
+    if (!answer && this.#mayAnswerYet) {
+      await pause(Math.min(RUNNER.againMs, waitMs));
+      return held;
+    }
     if (answer?.outcome === 'published') return { outcome: 'published' };
     return (answer?.outcome === 'held' && heldIn(answer)) || endedIn(answer) || NOTHING;
+  }
+
+  /** Asks a server that has answered before again for a while. Then, and if it never answered, it is asked no more. */
+  async #askInTime(method: string, body: object): Promise<Answer | undefined> {
+    const until = Date.now() + (this.#hasAnswered ? RUNNER.busyMs : RUNNER.answerMs);
+    for (;;) {
+      const answer = await this.#ask(method, body, Math.max(until - Date.now(), RUNNER.againMs));
+      if (answer || this.#isGone) return answer;
+      if (!this.#hasAnswered || Date.now() + RUNNER.againMs >= until) break;
+      await pause(RUNNER.againMs);
+    }
+    this.#isGone = this.#silentSince !== undefined;
+    return undefined;
+  }
+
+  get #mayAnswerYet(): boolean {
+    if (this.#isGone || !this.#hasAnswered) return false;
+    return this.#silentSince === undefined || Date.now() - this.#silentSince < RUNNER.busyMs;
   }
 
   /** Undefined if there is no answer that can be read. */
@@ -133,14 +160,21 @@ export class ServerLeases {
       });
       const text = await response.body.text();
       const answer = response.statusCode === 200 ? parse(text) : undefined;
-      if (answer?.mark === ACTION_LEASE_MARK) return answer;
+      this.#silentSince = undefined;
+      if (answer?.mark === ACTION_LEASE_MARK) {
+        this.#hasAnswered = true;
+        return answer;
+      }
       this.#isGone = response.statusCode !== UNAVAILABLE;
     } catch {
-      // A heartbeat or a release may be lost. Who asks for a lease of a server that is away asks once.
-      this.#isGone = method === 'acquire';
+      this.#silentSince ??= Date.now();
     }
     return undefined;
   }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 const MOST_BYTES = 64 * 1024;

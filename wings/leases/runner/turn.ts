@@ -6,7 +6,7 @@
 //       that needs longer than the run itself.
 //   W3  After the end of a lease, whatever its reason, the run looks for a result before it runs.
 //   W4  A holder that failed, or kept no result, is believed: its waiters run, all of them, and ask no more.
-//   W5  Without an answer it runs.
+//   W5  Without an answer it runs. A server that has answered before is given a few seconds (server.ts).
 //
 // The clock is an argument, and nothing here is a timer: `LeasePlace.wait` alone takes time.
 import type { Fence } from '../../../core/action-lease.ts';

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parseHash } from '../../../core/digest.ts';
+import { RUNNER } from '../runner/limits.ts';
 import { ServerLeases } from '../runner/server.ts';
 
 const MARK = { mark: 'assay.v1.ActionLease' };
@@ -134,6 +135,51 @@ test.each([
   expect(await place.acquire(undefined)).toEqual({ outcome: 'none' });
   await place.acquire(undefined);
   expect(asked).toHaveLength(2);
+});
+
+/** Answers the first question for a lease, and then the other ones as the list says; the last one again and again. */
+function heldAndThen(...answers: readonly (Answer | object)[]) {
+  let asked = -1;
+  return () =>
+    asked++ < 0 ? { outcome: 'held', fence: '1.5' } : (answers[Math.min(asked, answers.length) - 1] ?? {});
+}
+
+const BUSY: Answer = { status: 503, body: '{}' };
+
+describe('a server that has answered before', () => {
+  test('is asked again for a lease and in a wait', async () => {
+    const { asked, place } = await clientOf(
+      heldAndThen(BUSY, { outcome: 'held', fence: '1.5' }, BUSY, { outcome: 'ended', reason: 'done' }),
+    );
+    await place.acquire(undefined);
+    const got = await place.acquire(undefined);
+    if (got.outcome !== 'held') throw new Error(got.outcome);
+    expect(await place.wait(got, 5000)).toEqual(got);
+    expect(await place.wait(got, 5000)).toMatchObject({ outcome: 'ended', reason: 'done' });
+    expect(asked).toHaveLength(5);
+  });
+
+  test.each([
+    ['busy', BUSY, 2],
+    ['silent', 'silence', 1],
+  ] as const)('and is %s for long is asked for a bounded time', async (_, answer, more) => {
+    const { asked, place } = await clientOf(heldAndThen(answer));
+    await place.acquire(undefined);
+    expect(await place.acquire(undefined)).toEqual({ outcome: 'none' });
+    const questions = asked.length;
+    expect(questions).toBeGreaterThan(more);
+    expect(questions).toBeLessThanOrEqual(2 + RUNNER.busyMs / RUNNER.againMs);
+    expect(await place.acquire(undefined)).toEqual({ outcome: 'none' });
+    expect(asked.length > questions).toBe(answer === BUSY);
+  });
+
+  test('and forbids it now is asked no more', async () => {
+    const { asked, place } = await clientOf(heldAndThen({ status: 403, body: '{}' }));
+    await place.acquire(undefined);
+    await place.acquire(undefined);
+    await place.acquire(undefined);
+    expect(asked).toHaveLength(2);
+  });
 });
 
 test('a server that is busy is asked again for the next action', async () => {

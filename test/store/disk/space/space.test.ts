@@ -211,13 +211,17 @@ describe('a write whose bytes still arrive', () => {
   });
 
   test('S3: is not ended while the bytes of a finished write are counted twice', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
     const store = new Steered();
     store.files = 0;
     const [finished, going] = [new Arriving(store), new Arriving(store)];
     for (const write of [finished, going]) await write.send(400 * KIB);
     finished.commit();
     // Until the usage is measured again.
-    await sleep(STORE.usageMs);
+    await vi.advanceTimersByTimeAsync(STORE.usageMs);
     const waiting = going.send(100 * KIB);
     await store.evict(undefined);
     await new Promise((resolve) => setImmediate(resolve));

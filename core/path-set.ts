@@ -68,6 +68,9 @@ export type PathSet = readonly ObservedPath[];
 /** The current state of a path, in the form of `ObservedPath.state`. */
 export type StateOf = (path: ObservedPath) => string;
 
+/** The state that the run found that made the result. The path may have another one by now. */
+export const recordedState: StateOf = ({ state }) => state;
+
 /** A run encodes one set several times: for its blob, for its slot and for the remote. */
 const encodings = new WeakMap<PathSet, Uint8Array>();
 

@@ -3,7 +3,7 @@
 
 import type { Hash } from '../../core/digest.ts';
 import { parentOf } from '../../core/path.ts';
-import type { ObservedPath, PathSet } from '../../core/path-set.ts';
+import { type ObservedPath, type PathSet, recordedState } from '../../core/path-set.ts';
 import type { Store } from '../../store/store.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step } from '../config/step.ts';
@@ -64,7 +64,6 @@ async function lastSeen(runs: readonly HistoryEntry[], store: Store): Promise<Pa
 /** The union over all runs with that key, because a change may concern any of them. */
 async function inWorkspace(key: Hash, store: Store): Promise<PathSet | undefined> {
   let found: ObservedPath[] | undefined;
-  const recordedState = ({ state }: ObservedPath) => state;
   try {
     for await (const { set } of candidates({ hash: key, size: 0 }, localPathSets(store), recordedState))
       if (set) found = [...(found ?? []), ...set.filter(({ root }) => root === 'workspace')];

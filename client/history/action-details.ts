@@ -5,7 +5,7 @@ import { decodeEvidence, type Evidence, type EvidenceStatus, evidenceStatusOf } 
 import { type Receipt, receiptOf } from '../../core/metadata/receipt.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { childOf, type RelPath, ROOT } from '../../core/path.ts';
-import type { ObservedPath, PathSet } from '../../core/path-set.ts';
+import { type ObservedPath, type PathSet, recordedState } from '../../core/path-set.ts';
 import { type ActionResult, type Command, Directory } from '../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../core/result.ts';
 import { decodeTree } from '../../core/tree.ts';
@@ -88,7 +88,6 @@ export async function actionDetails(key: Hash, store: Store): Promise<ActionDeta
 
 /** Follows the states that the path sets recorded, not the current ones: the files may have changed since. */
 async function storedResult(key: Hash, store: Store): Promise<FoundResult | undefined> {
-  const recordedState = ({ state }: ObservedPath) => state;
   const found = candidates({ hash: key, size: 0 }, localPathSets(store), recordedState);
   for await (const { key: at, set = [] } of found) {
     const stored = await store.results.get({ namespace: DEFAULT_NAMESPACE, key: at.hash });

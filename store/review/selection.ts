@@ -1,5 +1,6 @@
 // Which results a person means: by key, namespace, writer, time and bundle. Everything that is given must hold.
 // The key of an action means every result under it: its own, those behind its path sets, and its snapshots.
+import { parseDuration } from '../../core/cli/command.ts';
 import { type Hash, isHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { bundleIn } from '../../core/metadata/bundle.ts';
@@ -105,6 +106,12 @@ function parseTime(text: string): number {
   throw invalid(
     `since takes a time such as 2026-11-17T09:30:00Z or 2026-11-17 (UTC), not ${JSON.stringify(text.slice(0, SHOWN))}`,
   );
+}
+
+/** The value of a flag --since as `parseSelection` takes it. A length of time, such as 2d, counts back from now. */
+export function sinceText(text: string | undefined, now: number): string | undefined {
+  if (text === undefined || !/^[\d.]+[a-z]$/.test(text)) return text;
+  return new Date(now - parseDuration('--since', text)).toISOString();
 }
 
 const SHOWN = 100;

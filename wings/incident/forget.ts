@@ -3,13 +3,7 @@ import { statSync } from 'node:fs';
 import { SyncStream } from '../../client/terminal/sync-stream.ts';
 import { removeStateFiles } from '../../client/up-to-date/state-file.ts';
 import { counted } from '../../client/view/words.ts';
-import {
-  type CommandModule,
-  type FlagTable,
-  parseDuration,
-  parseFlags,
-  usage,
-} from '../../core/cli/command.ts';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { formatColumns } from '../../core/cli/layout.ts';
 import { visibleLines } from '../../core/text/visible.ts';
 import { forgetEntry, openWriteLog } from '../../store/log/write-log.ts';
@@ -20,7 +14,7 @@ import {
   forget,
   type Group,
 } from '../../store/review/forget.ts';
-import { parseSelection, type Selection, selectionTexts } from '../../store/review/selection.ts';
+import { parseSelection, type Selection, selectionTexts, sinceText } from '../../store/review/selection.ts';
 import { FORGET } from './limits.ts';
 import { REVIEW_ENVIRONMENT, REVIEW_FLAGS, remoteOf, reviewLocally } from './review-flags.ts';
 
@@ -109,12 +103,6 @@ export const forgetCommand: CommandModule = {
     return report.matched === 0 ? NOTHING_MATCHED : 0;
   },
 };
-
-/** A length of time counts back from now. */
-function sinceText(text: string | undefined, now: number): string | undefined {
-  if (text === undefined || !/^[\d.]+[a-z]$/.test(text)) return text;
-  return new Date(now - parseDuration('--since', text)).toISOString();
-}
 
 /**
  * Only for the owner of the store: a server could not append to a file of root, and root must not create files

@@ -22,9 +22,9 @@ export const BUNDLE = {
   /** How often a terminal, a log and a program see the progress. */
   terminalMs: 100,
   logMs: 1 * SECOND,
-  /** What a report of an import lists of what was refused; the rest is counted. */
+  /** Refused records that the report of an import lists. It counts the others. */
   listedRefusals: 20,
-  /** Lists of a server's records, at once and in the queue; keys of one list; what is shown of another answer. */
+  /** Lists of a server's records, at once and in the queue; keys of one list; characters of another answer that are shown. */
   listingsAtOnce: 1,
   listingsWaiting: 16,
   maxAskedKeys: 10_000,
@@ -32,4 +32,6 @@ export const BUNDLE = {
   maxKeyFileBytes: 64 * 1024,
   /** A larger Action or Command is not read. */
   maxMessageBytes: 4 * MIB,
+  /** Messages of actions that a walk knows again. Later ones may be read a second time. */
+  rememberedMessages: 100_000,
 } as const;

@@ -1,27 +1,25 @@
 // The records of a server, for `assay export --remote`. Their content comes into the local store, which verifies it.
-// Guarantee: the token decides what comes. What the server says is judged as what a bundle says.
+// Guarantee: the token decides which records come. The client checks each of them as it checks those of a bundle.
 import type { Dispatcher } from 'undici';
 import { authorization } from '../../client/remote/authorization.ts';
 import { fetchContent } from '../../client/remote/fetch-content.ts';
 import { RemoteFault } from '../../client/remote/remote.ts';
 import { download } from '../../client/remote/transfer.ts';
 import { serverAddress } from '../../client/remote/url.ts';
-import type { Digest, Hash } from '../../core/digest.ts';
-import { DigestSet } from '../../core/digest.ts';
+import { type Digest, DigestSet } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
 import { decodeResult, referencedContent } from '../../core/result.ts';
 import { filesInTree } from '../../core/tree.ts';
 import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Store, StoredResult } from '../../store/store.ts';
-import type { KnownSet, RecordSource, SourceResult } from './export/source.ts';
+import type { RecordSource, SourceResult } from './export/source.ts';
 import type { WantedResult } from './export/wanted.ts';
 import { type BundleRecord, decodeRecord } from './format/records.ts';
 import { Spool } from './format/spool.ts';
 import { BUNDLE } from './limits.ts';
+import { RECORDS_PATH, type RecordsRequest } from './records-request.ts';
 import { orRemoteFault, type RemoteKinds, type RemotePlace } from './remote-destination.ts';
-
-export const RECORDS_PATH = '/bundles/v1/records';
 
 export interface ServerRecords extends RecordSource {
   close(): void;
@@ -49,15 +47,13 @@ export async function serverRecords(
       for (const record of records()) if ('label' in record) yield record.label;
     },
     async *sets() {
-      const found: KnownSet[] = [];
-      const sizes = new Map<Hash, Digest>();
+      await fetchBlobs(records(), store, remote);
+      let last: Digest | undefined;
       for (const record of records()) {
-        if ('blob' in record) sizes.set(record.blob.hash, record.blob);
-        const set = 'set' in record ? sizes.get(record.set.set) : undefined;
-        if ('set' in record && set) found.push({ action: record.set.action, set });
+        if ('blob' in record) last = record.blob;
+        else if ('set' in record && last?.hash === record.set.set)
+          yield { action: record.set.action, set: last };
       }
-      await orRemoteFault(download([...sizes.values()], store.blobs, remote, () => {}, WORTH_IT));
-      yield* found;
     },
     async *results() {
       for (const record of records())
@@ -71,6 +67,22 @@ export async function serverRecords(
 
 /** However long it takes: somebody waits for the file. */
 const WORTH_IT = Number.MAX_SAFE_INTEGER;
+
+/** Path sets, and messages of actions. */
+async function fetchBlobs(
+  records: Iterable<BundleRecord>,
+  { blobs }: Store,
+  remote: Awaited<ReturnType<RemoteKinds['at']>>,
+): Promise<void> {
+  let page: Digest[] = [];
+  const fetchPage = async () => {
+    await orRemoteFault(download(page, blobs, remote, () => {}, WORTH_IT));
+    page = [];
+  };
+  for (const record of records)
+    if ('blob' in record && page.push(record.blob) >= BUNDLE.askedAtOnce) await fetchPage();
+  await fetchPage();
+}
 
 async function fetched(
   bytes: SourceResult['bytes'],
@@ -108,7 +120,7 @@ async function listInto(
   const { request, Agent } = await import('undici');
   const dispatcher: Dispatcher = new Agent();
   const namespace = url.pathname.replace(/^\/+|\/+$/g, '');
-  const asked = {
+  const asked: RecordsRequest = {
     namespace,
     keys,
     labels,

@@ -1,11 +1,9 @@
-// What a server adds for `assay export --remote`: the records of a namespace, as a fastify plugin.
-//
-//   POST /bundles/v1/records   {"namespace","keys","labels","since"}   lines of a manifest: results, path sets with their blobs, labels
-//
-// The last line is {"made":…}: an answer without it was cut. The client then asks for the blobs as for those of any hit.
-// Guarantees: a token gets what a lookup in its own namespace would find, and nothing of any other. What is listed is whole,
-// and stays for a lease.
+// A fastify plugin that answers `assay export --remote` with the records of a namespace (records-request.ts).
+// Guarantees:
+// - A token gets the results that a lookup in its own namespace would find, and nothing of any other namespace.
+// - The server has all that it lists, and keeps it for a lease.
 import type { FastifyInstance } from 'fastify';
+import type { Hash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { actionNamedBy } from '../../core/metadata/receipt.ts';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../core/namespace.ts';
@@ -18,20 +16,12 @@ import type { Exchange } from '../../server/http/exchange.ts';
 import { SERVER } from '../../server/limits.ts';
 import { parseSelection } from '../../store/review/selection.ts';
 import { Semaphore } from '../../store/shared/semaphore.ts';
+import { ActionMessages } from './export/messages.ts';
 import { storeSource } from './export/source.ts';
 import type { WantedResult } from './export/wanted.ts';
 import { type BundleRecord, encodeRecord } from './format/records.ts';
 import { BUNDLE } from './limits.ts';
-import { RECORDS_PATH } from './remote-records.ts';
-
-interface Listing {
-  readonly Body: {
-    readonly namespace?: string;
-    readonly keys?: readonly string[];
-    readonly labels?: readonly string[];
-    readonly since?: string;
-  };
-}
+import { RECORDS_PATH, type RecordsRequest } from './records-request.ts';
 
 export async function bundlesApi(app: FastifyInstance): Promise<void> {
   /** Each reads the whole index. */
@@ -42,7 +32,7 @@ export async function bundlesApi(app: FastifyInstance): Promise<void> {
   });
   const config = { route: 'api', errors: jsonErrors('POST') } as const;
   onlyMethods(app, RECORDS_PATH, { config }, 'POST');
-  app.post<Listing>(
+  app.post<{ Body: RecordsRequest }>(
     RECORDS_PATH,
     { config, onRequest: authorized(all('results:read', 'blobs:read')), schema: { body: LISTING } },
     async ({ body: { namespace = '', keys = [], labels = [], since }, exchange }, reply) => {
@@ -91,21 +81,24 @@ async function list(
   };
   exchange.begin(200, ['content-type', 'application/x-ndjson']);
   try {
-    const taken = new Set<string>();
+    const actions = new Set<Hash>();
+    const labelled = new Set<string>();
     for await (const seen of records.results()) {
       const stored = await records.get(seen);
       if (!stored) continue;
-      const action = actionNamedBy(decodeResult(stored.bytes)) ?? seen.key;
-      taken.add(seen.in === '' ? action : `${seen.in} ${seen.key}`);
+      if (seen.in === '') actions.add(actionNamedBy(decodeResult(stored.bytes)) ?? seen.key);
+      else labelled.add(`${seen.in} ${seen.key}`);
       await send({ result: { in: seen.in, key: seen.key, message: stored.bytes } });
     }
+    const messages = new ActionMessages(store.blobs);
+    for (const action of actions) for await (const blob of messages.of(action)) await send({ blob });
     for await (const { action, set } of records.sets()) {
-      if (!taken.has(action) || (await store.blobs.missing([set])).length > 0) continue;
+      if (!actions.has(action) || (await store.blobs.missing([set])).length > 0) continue;
       await send({ blob: set });
       await send({ set: { action, set: set.hash } });
     }
     for await (const label of records.labels())
-      if (taken.has(`${label.in} ${label.key}`)) await send({ label });
+      if (labelled.has(`${label.in} ${label.key}`)) await send({ label });
     await send({ made: { at: new Date().toISOString(), assay: VERSION, where: '' } });
   } catch (error) {
     server.log.warn({ err: error }, 'a list of records was not finished');

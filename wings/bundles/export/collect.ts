@@ -2,23 +2,22 @@
 // them, and their labels.
 // Guarantees:
 // - A result is collected only if every blob that it names is stored and leased, and a client would take its outputs.
-// - What holds on this machine only, and what may tell a private file, is left out, and counted.
+// - It leaves out, and counts, results that hold on this machine only, and those that may reveal a private file.
 // - Memory: the digests of all blobs, and the keys of actions and path sets. Results go to a temporary file.
 import { isReadElsewhere } from '../../../client/path-sets/path-sets.ts';
 import { whyLocal } from '../../../client/run/acceptance.ts';
-import { type Digest, digestOf, type Hash, parseDigest, parseHash } from '../../../core/digest.ts';
+import type { Digest, Hash } from '../../../core/digest.ts';
 import { decodeEvidence } from '../../../core/evidence.ts';
 import { actionNamedBy } from '../../../core/metadata/receipt.ts';
-import { decodePathSet, resultKey } from '../../../core/path-set.ts';
-import { Action, type ActionResult, Directory } from '../../../core/proto/generated/reapi.ts';
+import { decodePathSet, recordedState, resultKey } from '../../../core/path-set.ts';
+import type { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { readBlob } from '../../../store/shared/read-blob.ts';
 import type { Blobs } from '../../../store/store.ts';
 import { BlobTable } from '../format/blob-table.ts';
 import { type KnownBlobs, requireFit } from '../format/fit.ts';
 import { encodeRecord, type Maker } from '../format/records.ts';
 import { Spool } from '../format/spool.ts';
-import { recordedState } from '../import/publish.ts';
-import { BUNDLE } from '../limits.ts';
+import { ActionMessages } from './messages.ts';
 import type { IsPrivate } from './private-sets.ts';
 import type { RecordSource, SourceResult } from './source.ts';
 
@@ -44,9 +43,9 @@ export interface Collected {
 export interface LeftOut {
   /** A blob of it is missing, or damaged. */
   incomplete: number;
-  /** It holds in one workspace only, or may tell the content of a private file. */
+  /** It holds in one workspace only, or may reveal the content of a private file. */
   local: number;
-  /** Its outputs are none that a client takes from a server. */
+  /** A client would refuse its outputs if a server sent them. */
   unfit: number;
 }
 
@@ -75,14 +74,14 @@ class Collection {
   /** By the key of the action. */
   readonly #slots = new Map<Hash, Digest[]>();
   readonly #judged = new Map<Hash, JudgedSets>();
-  /** Messages of actions that are in the table already. */
-  readonly #messages = new Set<Hash>();
+  readonly #messages: ActionMessages;
   #results = 0;
 
   constructor(options: CollectOptions) {
     this.#options = options;
     const { blobs } = options;
     this.#known = { blobs, sizeOf: async (hash) => (await blobs.get(hash))?.size };
+    this.#messages = new ActionMessages(blobs);
   }
 
   async collect(): Promise<Collected> {
@@ -139,7 +138,8 @@ class Collection {
       if (!decoded) continue;
       const action = actionNamedBy(decoded) ?? seen.key;
       taken.add(seen.in === '' ? action : `${seen.in} ${seen.key}`);
-      if (seen.in === '') await this.#takeAction(action);
+      if (seen.in !== '') continue;
+      for await (const message of this.#messages.of(action)) this.#table.add(message);
     }
     return taken;
   }
@@ -173,31 +173,6 @@ class Collection {
     const { hidden } = await this.#setsOf(actionNamedBy(result) ?? key);
     const evidence = decodeEvidence(result.executionMetadata?.auxiliaryMetadata ?? []);
     return hidden.has(key) || whyLocal(evidence) !== undefined;
-  }
-
-  /** The messages that the key is computed from, so that a miss elsewhere can be compared with them. They may be gone. */
-  async #takeAction(key: Hash): Promise<void> {
-    const bytes = await this.#message(key);
-    if (!bytes) return;
-    const { commandDigest, inputRootDigest } = Action.decode(bytes);
-    if (commandDigest) await this.#message(parseHash(commandDigest.hash));
-    const folders = inputRootDigest ? [parseHash(inputRootDigest.hash)] : [];
-    for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-      const message = this.#messages.has(folder) ? undefined : await this.#message(folder);
-      const { directories } = Directory.decode(message ?? new Uint8Array(0));
-      for (const { digest } of directories) if (digest) folders.push(parseDigest(digest).hash);
-    }
-  }
-
-  async #message(hash: Hash): Promise<Buffer | undefined> {
-    const size = await this.#known.sizeOf(hash);
-    if (!size || size > BUNDLE.maxMessageBytes) return undefined;
-    const bytes = await this.#read({ hash, size });
-    if (bytes && !this.#messages.has(hash)) {
-      this.#messages.add(hash);
-      this.#table.add(digestOf(bytes));
-    }
-    return bytes;
   }
 
   /** Undefined if it is gone or damaged. */

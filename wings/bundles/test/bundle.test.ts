@@ -1,5 +1,6 @@
 // A bundle from one store to another: what it carries, and what happens if a part of it is not what was written.
 import { generateKeyPairSync } from 'node:crypto';
+import { zstdDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { addPathSet, setsIn } from '../../../client/path-sets/path-sets.ts';
 import { localPathSets } from '../../../client/path-sets/storage.ts';
@@ -8,7 +9,13 @@ import { AssayError } from '../../../core/errors.ts';
 import { bundleIn } from '../../../core/metadata/bundle.ts';
 import { encodeReceipt } from '../../../core/metadata/receipt.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
-import { encodePathSet, type ObservedPath, type PathSet, resultKey } from '../../../core/path-set.ts';
+import {
+  encodePathSet,
+  type ObservedPath,
+  type PathSet,
+  recordedState,
+  resultKey,
+} from '../../../core/path-set.ts';
 import { openMemoryStore } from '../../../store/open.ts';
 import { forget } from '../../../store/review/forget.ts';
 import type { Store } from '../../../store/store.ts';
@@ -24,7 +31,6 @@ import {
   resultWith,
   treeOf,
 } from '../../../test/store/content.ts';
-import { recordedState } from '../import/publish.ts';
 import { exported, filesIn, imported, visibleIn } from './rig/bundles.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_119);
@@ -111,17 +117,20 @@ test('results of every kind, path sets and labels go from one store to another',
   expect((await other.labels.newest(CHECKPOINT, [`${action}/`]))?.label).toBe(`${action}/1`);
 });
 
-test('a bundle that went through a store is the same bundle, but for its maker', async () => {
+test('a bundle that went through a store has the same records', async () => {
   const { store } = await filled();
   const first = await exported(store);
   const other = openMemoryStore();
   await imported(other, first);
-  const partsOf = async (bundle: Buffer) => {
-    const { manifest } = await imported(openMemoryStore(), bundle);
-    return manifest.counts;
-  };
-  expect(await partsOf(await exported(other))).toEqual(await partsOf(first));
+  /* A store in memory lists its results in the order in which they came. */
+  expect(manifestOf(await exported(other)).toSorted()).toEqual(manifestOf(first).toSorted());
 });
+
+function manifestOf(bundle: Buffer): string[] {
+  const slices = filesIn(bundle).filter(({ name }) => name.startsWith('manifest/'));
+  const bytes = slices.map(({ at, size }) => zstdDecompressSync(bundle.subarray(at, at + size)));
+  return Buffer.concat(bytes).toString().split('\n');
+}
 
 test('an import is repeated without harm, and a result that the store has stays', async () => {
   const { store } = await filled();

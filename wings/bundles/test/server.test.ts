@@ -4,10 +4,14 @@ import { expect, test } from 'vitest';
 import { addPathSet } from '../../../client/path-sets/path-sets.ts';
 import { localPathSets } from '../../../client/path-sets/storage.ts';
 import { parseRemoteUrl } from '../../../client/remote/url.ts';
+import { encodeAction } from '../../../core/action.ts';
+import { digestOf, type Hash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { encodeReceipt } from '../../../core/metadata/receipt.ts';
 import { DEFAULT_NAMESPACE, parseNamespace } from '../../../core/namespace.ts';
-import { type ObservedPath, resultKey } from '../../../core/path-set.ts';
+import { parseRelPath, ROOT } from '../../../core/path.ts';
+import { type ObservedPath, recordedState, resultKey } from '../../../core/path-set.ts';
+import { encodeDirectories } from '../../../core/tree.ts';
 import type { Identity } from '../../../server/access/identity.ts';
 import { openMemoryStore } from '../../../store/open.ts';
 import { forget } from '../../../store/review/forget.ts';
@@ -27,9 +31,9 @@ import { exportBundle } from '../export/export.ts';
 import type { WantedResult } from '../export/wanted.ts';
 import { streamSource } from '../format/source.ts';
 import { importBundle } from '../import/import.ts';
-import { recordedState } from '../import/publish.ts';
+import { RECORDS_PATH } from '../records-request.ts';
 import { RemoteKinds, remoteDestination } from '../remote-destination.ts';
-import { RECORDS_PATH, serverRecords } from '../remote-records.ts';
+import { serverRecords } from '../remote-records.ts';
 import { bundlesApi } from '../server.ts';
 import { exported, MADE, memorySink } from './rig/bundles.ts';
 
@@ -43,11 +47,24 @@ const served = () =>
     wings: [{ routes: bundlesApi }],
   });
 
-/** A local store with a result behind a path set, and a checkpoint. */
-async function filled(): Promise<Store> {
+/** Stores the messages of an action with a folder in a folder. Returns its key. */
+async function putAction(store: Store): Promise<Hash> {
+  const path = parseRelPath('in/deeper/file');
+  const file = { path, kind: 'file', digest: digestOf(contentOf('input', 5)), executable: false } as const;
+  const { root, blobs } = encodeDirectories([file]);
+  const { key, action, command } = encodeAction({
+    ...{ arguments: ['make'], workingDirectory: ROOT, environment: [], outputs: [], platform: [] },
+    inputRoot: root,
+  });
+  for (const message of [...blobs.values(), command, action]) await putOne(store, Buffer.from(message));
+  return key.hash;
+}
+
+/** A local store with the messages of an action, its result behind a path set, and its checkpoint. */
+async function filled(): Promise<{ readonly store: Store; readonly action: Hash }> {
   const store = openMemoryStore();
   const own = await putOne(store, contentOf('own', 100_000));
-  const action = addressOf('action').key;
+  const action = await putAction(store);
   const fact: ObservedPath = {
     ...{ root: 'workspace', path: 'read', names: false, state: 'absent', left: '' },
     ...{ without: [], lens: '', shown: [], note: '' },
@@ -62,7 +79,7 @@ async function filled(): Promise<Store> {
     { namespace: CHECKPOINT, label: `${action}/1` },
     addressOf('checkpoint', CHECKPOINT).key,
   );
-  return store;
+  return { store, action };
 }
 
 function placeOf(url: string, who: Identity) {
@@ -111,15 +128,17 @@ const ALL = { results: 2, sets: 1, labels: 1 };
 
 test('a bundle goes to the namespace of the token, and comes out of it as it went in', async () => {
   const server = await served();
-  const bundle = await exported(await filled());
+  const { store, action } = await filled();
+  const bundle = await exported(store);
   const sent = await send(bundle, server.url, MAIN);
   expect([sent.stored, sent.labels, sent.refused]).toEqual([2, 1, 0]);
   const back = await taken(server.url, MAIN);
   expect(back.counts).toEqual(ALL);
+  /* With the messages of the action, too. */
+  expect(back.bundle.equals(bundle)).toBe(true);
   const moved = await send(back.bundle, server.url, ELSEWHERE);
   expect([moved.stored, moved.labels]).toEqual([2, 1]);
-  expect((await taken(server.url, ELSEWHERE)).counts).toEqual(ALL);
-  const action = addressOf('action').key;
+  expect((await taken(server.url, ELSEWHERE)).bundle.equals(bundle)).toBe(true);
   expect((await taken(server.url, MAIN, { keys: [action], labels: [] })).counts).toEqual(ALL);
   const other = { keys: [addressOf('none').key], labels: [] };
   expect((await taken(server.url, MAIN, other)).counts).toEqual({ results: 0, sets: 0, labels: 0 });
@@ -127,7 +146,7 @@ test('a bundle goes to the namespace of the token, and comes out of it as it wen
 
 test('a token takes nothing out of another namespace, and nothing at all without the right to read', async () => {
   const server = await served();
-  await send(await exported(await filled()), server.url, MAIN);
+  await send(await exported((await filled()).store), server.url, MAIN);
   expect((await taken(server.url, OTHER)).counts).toEqual({ results: 0, sets: 0, labels: 0 });
   expect(await codeOf(taken(server.url, WRITER))).toBe('ASSAY_NO_ANSWER');
   expect((await ask(server.url + RECORDS_PATH, 'POST', { body: Buffer.from('{}') })).status).toBe(401);
@@ -147,14 +166,14 @@ test('a token takes nothing out of another namespace, and nothing at all without
 
 test('a token that may not write sends nothing, and an import says so', async () => {
   const server = await served();
-  const bundle = await exported(await filled());
+  const bundle = await exported((await filled()).store);
   expect(await codeOf(send(bundle, server.url, READER))).toMatch(/^ASSAY_(?:FORBIDDEN|NO_ANSWER)$/);
 });
 
 test('what a server took from a bundle is forgotten by its digest, and what it had before stays', async () => {
   const server = await served();
-  const store = await filled();
-  const first = await exported(store, { wanted: { labels: [addressOf('action').key] } });
+  const { store, action } = await filled();
+  const first = await exported(store, { wanted: { labels: [action] } });
   await send(first, server.url, MAIN);
   const { privateKey } = generateKeyPairSync('ed25519');
   const { manifest } = await send(await exported(store, { key: privateKey }), server.url, MAIN);

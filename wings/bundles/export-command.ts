@@ -1,41 +1,35 @@
 // `assay export`: writes results of the local store or of a server, with all that they name, into one file.
-
+import type { KeyObject } from 'node:crypto';
 import { resolveKey } from '../../client/commands/resolve-step-arg.ts';
 import { STORE_FLAGS } from '../../client/commands/store-flags.ts';
 import { withStore } from '../../client/commands/with-store.ts';
-import { currentFolder } from '../../client/files/current-folder.ts';
 import { storeFolder } from '../../client/local-store/store-folder.ts';
 import { remoteToken } from '../../client/remote/token.ts';
 import { parseRemoteUrl } from '../../client/remote/url.ts';
-import { placeOf } from '../../client/run/run-origin.ts';
 import { expectLongRun } from '../../core/bun.ts';
 import {
   type CommandModule,
   type FlagTable,
   type ParsedFlags,
-  parseDuration,
   parseFlags,
   usage,
 } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
-import { DEFAULT_NAMESPACE, type Namespace, namespaceBelow, parseNamespace } from '../../core/namespace.ts';
+import { parseNamespace } from '../../core/namespace.ts';
 import { bytes, counted } from '../../core/text/amounts.ts';
-import { VERSION } from '../../core/version.ts';
 import { refuseIfNoStore } from '../../store/disk/fs/layout.ts';
+import { parseSelection, sinceText } from '../../store/review/selection.ts';
 import { loadChecksum } from '../../store/shared/checksum.ts';
-import type { Store } from '../../store/store.ts';
-import { type Collected, collectBundle, type LeftOut } from './export/collect.ts';
 import { exportBundle } from './export/export.ts';
-import { privateSets } from './export/private-sets.ts';
 import { reportLines } from './export/report.ts';
-import { storeSource } from './export/source.ts';
 import { keysOfSteps, type WantedResult } from './export/wanted.ts';
-import type { Maker } from './format/records.ts';
+import { collectFrom, type From, madeHere, storeRecords } from './export-from.ts';
+import { nothingText, writtenText } from './export-text.ts';
 import { privateKey } from './format/signature.ts';
+import type { Sink } from './format/writer.ts';
 import { ociOutput } from './oci.ts';
-import { type BundleOutput, fileOutput, standardOutput } from './output.ts';
+import { fileOutput, refuseUnlessFile, standardOutput } from './output.ts';
 import { ShownProgress } from './progress.ts';
-import type { RemotePlace } from './remote-destination.ts';
 
 const NOTHING_FOUND = 3;
 const STANDARD = '-';
@@ -117,47 +111,30 @@ export const exportCommand: CommandModule = {
     const [file, ...more] = parsed.positionals;
     if (file === undefined || more.length > 0)
       throw usage('assay export takes one file, or - for standard output');
-    const isPiped = file === STANDARD;
-    if (isPiped && parsed.given('oci'))
+    const isLayout = parsed.given('oci');
+    if (file === STANDARD && isLayout)
       throw usage('an OCI layout is a folder: it can’t go to standard output');
-    if (isPiped && process.stdout.isTTY)
+    if (file === STANDARD && process.stdout.isTTY)
       throw usage('a bundle is no text: name a file, or send it through a pipe');
+    if (!isLayout) refuseUnlessFile(file);
     const signing = parsed.text('sign');
     const key = signing === undefined ? undefined : privateKey(signing);
     const folder = storeFolder(parsed.text('store'), process.env);
     const remote = parsed.text('remote');
     const place = remote === undefined ? undefined : { url: parseRemoteUrl(remote), token: remoteToken() };
     if (place && parsed.given('namespace')) throw usage('the token decides the namespace at a server');
+    const isReport = parsed.given('for-report');
+    if (isReport && (place || key || isLayout || parsed.given('namespace')))
+      throw usage('--for-report takes the local store, and writes text alone');
     if (!place) refuseIfNoStore(folder);
     const identity = parseNamespace(parsed.text('namespace') ?? '');
     await loadChecksum();
     expectLongRun();
     const wanted = await wantedBy(parsed, folder);
-    const progress = new ShownProgress(parsed.given('json'));
-    if (parsed.given('for-report')) {
-      if (place || key || parsed.given('oci'))
-        throw usage('--for-report takes the local store, and writes text alone');
-      return withStore(folder, (store) =>
-        reportTo(file, { store, folder, wanted, progress, place, identity }),
-      );
-    }
-    return withStore(folder, async (store) => {
-      const collected = await collectFrom({ ...{ store, folder, wanted, progress, place, identity } });
-      try {
-        const about = { results: collected.results, labels: collected.labels, leftOut: collected.leftOut };
-        if (collected.results === 0) {
-          progress.report(about, nothingText(collected.leftOut), isPiped ? 2 : 1);
-          return NOTHING_FOUND;
-        }
-        const output = outputTo(file, parsed.given('oci'));
-        const written = await writeTo(output, store, collected, key, progress);
-        const figures = { blobs: collected.blobs.length, bytes: written.bytes, bundle: written.head.bundle };
-        const report = { file, ...about, ...figures, isSigned: key !== undefined };
-        progress.report(report, writtenText(file, collected, written), isPiped ? 2 : 1);
-        return 0;
-      } finally {
-        collected.spool.close();
-      }
+    const progress = new ShownProgress('export', parsed.given('json'), file === STANDARD ? 2 : 1);
+    return withStore(folder, (store) => {
+      const from = { store, folder, wanted, progress, place, identity };
+      return isReport ? reportTo(file, from) : bundleTo(file, { isLayout, key }, from);
     });
   },
 };
@@ -168,148 +145,72 @@ async function wantedBy(parsed: ParsedFlags, folder: string): Promise<WantedResu
   const ofSteps = names.length > 0 ? await keysOfSteps(names, folder) : [];
   if (names.length > 0 && ofSteps.length === 0)
     throw new AssayError('ASSAY_NO_HISTORY', `none of the steps ${names.join(', ')} ran here`);
-  const since = parsed.text('since');
+  const since = sinceText(parsed.text('since'), Date.now());
   return {
     keys: [...named, ...ofSteps],
     labels: parsed.all('label'),
-    ...(since !== undefined && { since: timeOf(since) }),
+    since: since === undefined ? undefined : parseSelection({ since }).since,
   };
 }
 
-/** A length of time counts back from now. A time without a zone is UTC. */
-function timeOf(text: string): number {
-  if (/^[\d.]+[a-z]$/.test(text)) return Date.now() - parseDuration('--since', text);
-  const isTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
-  const time = isTime ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(time)) return time;
-  throw usage(
-    `--since takes a time such as 2h, 3d, 2026-11-17 or 2026-11-17T09:30:00Z, not ${JSON.stringify(text)}`,
-  );
-}
-
-interface From {
-  readonly store: Store;
-  readonly folder: string;
-  readonly wanted: WantedResult;
-  readonly progress: ShownProgress;
-  /** Undefined: the store itself. */
-  readonly place: RemotePlace | undefined;
-  readonly identity: Namespace;
-}
-
-async function collectFrom({ store, folder, wanted, progress, place, identity }: From): Promise<Collected> {
-  const { review, results, blobs } = store;
-  if (!review) throw new AssayError('ASSAY_INTERNAL', 'a store on disk can be reviewed');
-  const made = madeHere();
-  const onResult = (done: number) =>
-    progress.show({ doing: 'results', done }, () => `export: ${counted(done, 'result')} found`);
-  if (place) {
-    const { RemoteKinds } = await import('./remote-destination.ts');
-    const { serverRecords } = await import('./remote-records.ts');
-    const kinds = new RemoteKinds(place);
-    const records = await serverRecords(place, wanted, kinds, store);
-    try {
-      return await collectBundle({ ...{ records, blobs, made, onResult }, isPrivate: () => false });
-    } finally {
-      records.close();
-      await kinds.close();
-    }
-  }
-  const within = { identity, requested: DEFAULT_NAMESPACE };
-  const ownResults = {
-    get: ({ namespace, key }: Parameters<typeof results.get>[0]) =>
-      results.get({ namespace: namespaceBelow(identity, namespace), key }),
-  };
-  const records = storeSource({ review, results: ownResults, wanted, within });
-  /* What lies at a server was judged by the clients that sent it. */
-  const isPrivate = identity === '' ? privateSets(folder, currentFolder()) : () => false;
-  return collectBundle({ records, blobs, made, onResult, isPrivate });
+interface Form {
+  /** Write an OCI layout around the bundle. */
+  readonly isLayout: boolean;
+  readonly key: KeyObject | undefined;
 }
 
 /** Returns the exit code. */
-async function reportTo(file: string, { store, wanted, identity, progress }: From): Promise<number> {
-  const { review } = store;
-  if (!review) throw new AssayError('ASSAY_INTERNAL', 'a store on disk can be reviewed');
-  const within = { identity, requested: DEFAULT_NAMESPACE };
-  const records = storeSource({ review, results: store.results, wanted, within });
-  const output = outputTo(file, false);
-  let lines = 0;
+async function bundleTo(file: string, { isLayout, key }: Form, from: From): Promise<number> {
+  const { store, progress } = from;
+  const collected = await collectFrom(from);
+  const { results, labels, leftOut, blobs } = collected;
   try {
-    for await (const line of reportLines(records, store, madeHere())) {
-      await output.write(Buffer.from(line));
+    const about = { results, labels, leftOut };
+    if (results === 0) {
+      progress.report(about, nothingText(leftOut));
+      return NOTHING_FOUND;
+    }
+    const onContent = (done: number, of: number) =>
+      progress.show({ doing: 'content', bytes: done, ofBytes: of }, () => `${bytes(done)} of ${bytes(of)}`);
+    const written = await writeTo(file, isLayout, (sink) =>
+      exportBundle({ collected, blobs: store.blobs, sink, key, onContent }),
+    );
+    const figures = { blobs: blobs.length, bytes: written.bytes, bundle: written.head.bundle };
+    progress.report(
+      { file, ...about, ...figures, isSigned: key !== undefined },
+      writtenText(file === STANDARD ? 'standard output' : file, collected, written),
+    );
+    return 0;
+  } finally {
+    collected.spool.close();
+  }
+}
+
+/** Returns the exit code. */
+async function reportTo(file: string, from: From): Promise<number> {
+  const entries = await writeTo(file, false, async (sink) => {
+    let lines = 0;
+    for await (const line of reportLines(storeRecords(from), from.store, madeHere())) {
+      await sink.write(Buffer.from(line));
       lines++;
     }
-    await output.finish();
-  } catch (error) {
-    output.abort();
-    throw error;
-  }
-  progress.report(
-    { file, lines },
-    `assay export: ${file} has ${counted(lines - 1, 'entry', 'entries')} for a bug report. Read it before you send it: nothing recognizes every secret.`,
-    file === STANDARD ? 2 : 1,
+    return lines - 1;
+  });
+  from.progress.report(
+    { file, entries },
+    `${file} has ${counted(entries, 'entry', 'entries')} for a bug report. Read it before you send it: nothing recognizes every secret.`,
   );
   return 0;
 }
 
-function madeHere(): Maker {
-  return { at: new Date().toISOString(), assay: VERSION, where: placeOf(process.env) ?? '' };
-}
-
-function outputTo(file: string, isLayout: boolean): BundleOutput {
-  if (file === STANDARD) return standardOutput();
-  return isLayout ? ociOutput(file) : fileOutput(file);
-}
-
-async function writeTo(
-  output: BundleOutput,
-  { blobs }: Store,
-  collected: Collected,
-  key: Parameters<typeof exportBundle>[0]['key'],
-  progress: ShownProgress,
-) {
+async function writeTo<T>(file: string, isLayout: boolean, work: (sink: Sink) => Promise<T>): Promise<T> {
+  const output = file === STANDARD ? standardOutput() : isLayout ? ociOutput(file) : fileOutput(file);
   try {
-    const onContent = (done: number, of: number) =>
-      progress.show(
-        { doing: 'content', bytes: done, ofBytes: of },
-        () => `export: ${bytes(done)} of ${bytes(of)}`,
-      );
-    const written = await exportBundle({ collected, blobs, sink: output, key, onContent });
+    const done = await work(output);
     await output.finish();
-    return written;
+    return done;
   } catch (error) {
     output.abort();
     throw error;
   }
-}
-
-function writtenText(
-  file: string,
-  { results, labels, blobs, leftOut }: Collected,
-  written: Awaited<ReturnType<typeof writeTo>>,
-): string {
-  const named = labels === 0 ? '' : `, ${counted(labels, 'label')}`;
-  return [
-    `assay export: ${counted(results, 'result')}${named}, ${counted(blobs.length, 'blob')}, ${bytes(written.bytes)} in ${file === STANDARD ? 'standard output' : file}`,
-    `bundle ${written.head.bundle}${written.head.signature === undefined ? '' : ', signed'}`,
-    ...leftOutLines(leftOut),
-  ].join('\n');
-}
-
-function nothingText(leftOut: LeftOut): string {
-  return ['assay export: no result was found, and no file was written', ...leftOutLines(leftOut)].join('\n');
-}
-
-function leftOutLines({ incomplete, local, unfit }: LeftOut): string[] {
-  return [
-    ...(local === 0
-      ? []
-      : [`left out: ${counted(local, 'result')} that would not be sent to a server either`]),
-    ...(incomplete === 0
-      ? []
-      : [`left out: ${counted(incomplete, 'result')} of which the store lost a part`]),
-    ...(unfit === 0
-      ? []
-      : [`left out: ${counted(unfit, 'result')} whose outputs no client would take from a server`]),
-  ];
 }

@@ -80,7 +80,7 @@ export const importCommand: CommandModule = {
       throw usage('assay import takes one file, or - for standard input');
     const trusted = parsed.all('trust').map(trustedKey);
     const folder = storeFolder(parsed.text('store'), process.env);
-    const progress = new ShownProgress(parsed.given('json'));
+    const progress = new ShownProgress('import', parsed.given('json'));
     const remote = parsed.text('remote');
     const place = remote === undefined ? undefined : { url: parseRemoteUrl(remote), token: remoteToken() };
     const source = await sourceOf(file);
@@ -120,7 +120,7 @@ async function destinationOf(
   if (!place) return localDestination(store, importerOf(viaBundle(bundle)));
   const { RemoteKinds, remoteDestination } = await import('./remote-destination.ts');
   return remoteDestination(new RemoteKinds(place, bundle), manifest, store, (done, of) =>
-    progress.show({ doing: 'sending', done, of }, () => `import: sent ${done} of ${counted(of, 'blob')}`),
+    progress.show({ doing: 'sending', done, of }, () => `sent ${done} of ${counted(of, 'blob')}`),
   );
 }
 
@@ -135,11 +135,8 @@ async function noteInLog(folder: string, { manifest: { bundle }, stored }: Impor
 }
 
 function progressText({ doing, done, of, bytes: read = 0, ofBytes = 0 }: ImportProgress): string {
-  if (doing === 'content')
-    return `import: ${bytes(read)} of ${bytes(ofBytes)}, ${counted(done, 'blob')} of ${of}`;
-  return doing === 'manifest'
-    ? 'import: reading what is inside'
-    : `import: ${done} of ${counted(of, 'result')}`;
+  if (doing === 'content') return `${bytes(read)} of ${bytes(ofBytes)}, ${counted(done, 'blob')} of ${of}`;
+  return doing === 'manifest' ? 'reading what is inside' : `${done} of ${counted(of, 'result')}`;
 }
 
 function reportOf({
@@ -165,7 +162,7 @@ function importedText(imported: Imported): string {
   const named = labels === 0 ? '' : `, ${counted(labels, 'label')}`;
   const rest = refused - refusals.length;
   return [
-    `assay import: ${counted(stored, 'result')}${others}${named}; ${counted(lacked.blobs, 'blob')} were new, ${bytes(lacked.bytes)}`,
+    `${counted(stored, 'result')}${others}${named}; ${counted(lacked.blobs, 'blob')} were new, ${bytes(lacked.bytes)}`,
     `bundle ${bundle}, ${isSigned ? 'signed' : 'not signed'}`,
     `made ${made.at}${where} by Assay ${made.assay}, as it says itself`,
     ...refusals.map((why) => `refused: ${why}`),

@@ -1,5 +1,5 @@
-// Where an export goes: a file, standard output, or an OCI layout.
-// Guarantee: a file is there under its name only when it is whole and synced.
+// The outputs of an export: a file, or standard output.
+// Guarantee: a file has its name only when it is whole and synced.
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import { syncFolder } from '../../system/files/calls.ts';
 import type { Sink } from './format/writer.ts';
@@ -22,6 +23,12 @@ export interface BundleOutput extends Sink {
   finish(): Promise<string | undefined>;
   /** Nothing of it stays. */
   abort(): void;
+}
+
+/** The rename at the end would replace a device or a pipe, and fail on a folder. */
+export function refuseUnlessFile(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
+    throw usage(`${path} is no regular file: name another one, or - and send standard output there`);
 }
 
 /** `countsDigest`: of the file as a whole. */

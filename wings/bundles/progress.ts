@@ -1,5 +1,5 @@
-// What a long export or import tells on standard error: on a terminal one line that changes, in a log one line a second, with
-// --json one object a second. Its report goes to standard output, or to standard error if the bundle goes there.
+// The progress of an export or import on standard error: on a terminal one line that changes, in a log one line a second, with
+// --json one object a second. The report goes to standard output, or to standard error if the bundle goes there.
 import { SyncStream } from '../../client/terminal/sync-stream.ts';
 import { visible } from '../../core/text/visible.ts';
 import { BUNDLE } from './limits.ts';
@@ -8,12 +8,17 @@ const CLEAR_LINE = '\r\x1b[K';
 
 export class ShownProgress {
   readonly #screen = new SyncStream(2);
+  readonly #report: SyncStream;
+  readonly #prefix: string;
   readonly #json: boolean;
   readonly #isTerminal: boolean;
   #shownAt = performance.now();
   #hasLine = false;
 
-  constructor(json: boolean) {
+  /** `reportStream`: the descriptor that the report goes to. */
+  constructor(command: string, json: boolean, reportStream: 1 | 2 = 1) {
+    this.#prefix = `assay ${command}: `;
+    this.#report = new SyncStream(reportStream);
     this.#json = json;
     this.#isTerminal = !json && this.#screen.isTTY;
   }
@@ -24,10 +29,10 @@ export class ShownProgress {
     this.#shownAt = now;
     if (this.#json) this.#screen.write(`${JSON.stringify(progress)}\n`);
     else if (this.#isTerminal) {
-      const line = `assay: ${visible(text())}`;
+      const line = `${this.#prefix}${visible(text())}`;
       this.#screen.write(`${CLEAR_LINE}${line.slice(0, Math.max(20, this.#screen.columns - 1))}`);
       this.#hasLine = true;
-    } else this.#screen.write(`assay: ${visible(text())}\n`);
+    } else this.#screen.write(`${this.#prefix}${visible(text())}\n`);
   }
 
   /** Nothing of the progress stays on a terminal. */
@@ -36,8 +41,8 @@ export class ShownProgress {
     this.#hasLine = false;
   }
 
-  report(report: object, text: string, stream: 1 | 2 = 1): void {
+  report(report: object, text: string): void {
     this.end();
-    new SyncStream(stream).write(`${this.#json ? JSON.stringify(report) : text}\n`);
+    this.#report.write(`${this.#json ? JSON.stringify(report) : this.#prefix + text}\n`);
   }
 }

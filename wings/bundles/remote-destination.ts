@@ -11,11 +11,11 @@ import { remoteBelow } from '../../client/remote/url.ts';
 import type { Hash } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { DEFAULT_NAMESPACE, type Namespace } from '../../core/namespace.ts';
-import { decodePathSet } from '../../core/path-set.ts';
+import { decodePathSet, recordedState } from '../../core/path-set.ts';
 import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Store } from '../../store/store.ts';
 import type { BundleManifest } from './import/manifest.ts';
-import { type Destination, recordedState } from './import/publish.ts';
+import type { Destination } from './import/publish.ts';
 import { BUNDLE } from './limits.ts';
 
 export interface RemotePlace {
@@ -23,13 +23,13 @@ export interface RemotePlace {
   readonly token: string | undefined;
 }
 
-/** What lies at a server in each kind of results. */
+/** The remotes of one place: one for each kind of results. */
 export class RemoteKinds {
   readonly #place: RemotePlace;
   readonly #bundle: Hash | undefined;
   readonly #opened = new Map<Namespace, Promise<Remote>>();
 
-  /** `bundle`: what is written came with it. */
+  /** `bundle`: the server records it as the writer of all that it stores. */
   constructor(place: RemotePlace, bundle?: Hash) {
     this.#place = place;
     this.#bundle = bundle;

@@ -1,4 +1,4 @@
-// What an export and an import of 1 GiB cost, beside zstd -3 and SHA-256 of the same content alone. Prints a table and asserts
+// Measures an export and an import of 1 GiB beside zstd -3 and SHA-256 of the same content alone. Prints a table and asserts
 // nothing.
 //
 //   npm run bench -- bundles [FOLDER]     the stores are made in FOLDER (or the system's temporary folder) and removed again
@@ -101,7 +101,7 @@ async function costOf(args: readonly string[], store: string): Promise<Cost> {
   return { ...cost, wallMs: performance.now() - began };
 }
 
-/** What was seen last, if the process has just ended. */
+/** Of a process that has just ended: the figures before. */
 function peaks(pid: number, seen: Omit<Cost, 'wallMs'>): Omit<Cost, 'wallMs'> {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');

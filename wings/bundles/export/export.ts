@@ -7,12 +7,11 @@ import type { KeyObject } from 'node:crypto';
 import { AssayError } from '../../../core/errors.ts';
 import type { Blobs } from '../../../store/store.ts';
 import type { BlobTable } from '../format/blob-table.ts';
+import { LeaseRenewal } from '../format/lacking.ts';
 import { type Head, SLICE_BYTES } from '../format/layout.ts';
 import { encodeRecord } from '../format/records.ts';
 import { signBundle } from '../format/signature.ts';
 import { type Sink, writeBundle } from '../format/writer.ts';
-import { Lacking } from '../import/content.ts';
-import { BUNDLE } from '../limits.ts';
 import type { Collected } from './collect.ts';
 
 export interface ExportOptions {
@@ -23,9 +22,13 @@ export interface ExportOptions {
   readonly onContent: (bytes: number, of: number) => void;
 }
 
-export async function exportBundle(
-  options: ExportOptions,
-): Promise<{ readonly head: Head; readonly bytes: number }> {
+export interface Exported {
+  readonly head: Head;
+  /** Of the whole bundle. */
+  readonly bytes: number;
+}
+
+export async function exportBundle(options: ExportOptions): Promise<Exported> {
   const { collected, blobs, sink, key, onContent } = options;
   const { spool, blobs: table } = collected;
   for (const blob of table.rows(0, table.length)) spool.add(Buffer.from(encodeRecord({ blob })));
@@ -49,7 +52,7 @@ async function* contentOf(
   let slice = Buffer.allocUnsafe(SLICE_BYTES);
   let filled = 0;
   let done = 0;
-  let renewedAt = performance.now();
+  const leases = new LeaseRenewal(table, blobs);
   for (let row = 0; row < table.length; row++) {
     for await (const chunk of chunksOf(table, row, blobs)) {
       for (let at = 0; at < chunk.length; ) {
@@ -63,9 +66,7 @@ async function* contentOf(
       done += chunk.length;
       onBytes(done);
     }
-    if (performance.now() - renewedAt < BUNDLE.renewMs) continue;
-    await Lacking.of(table, blobs);
-    renewedAt = performance.now();
+    await leases.ifDue();
   }
   if (filled > 0) yield slice.subarray(0, filled);
 }

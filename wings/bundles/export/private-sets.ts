@@ -1,4 +1,4 @@
-// Which path sets of a local store must not leave this machine: those that tell the content of files that may be private.
+// Finds the path sets of a local store that must not leave this machine: they reveal the content of files that may be private.
 // Guarantee: what `assay run` would not have sent to a remote is not in a bundle either. An action that ran in a workspace
 // which the history no longer knows is judged more strictly, by the names of its files.
 import { historyOf } from '../../../client/history/history.ts';

@@ -1,5 +1,5 @@
-// What a bug report needs of results, as text that a person reads before it is sent: one JSON object a line. No content of any
-// file and no log is in it.
+// A bug report about results: text that a person reads before sending it, one JSON object a line. It has no content of files
+// and no log.
 // Guarantee: a text that looks like a secret is replaced by "(hidden)", wherever it stands: in commands, variables, paths,
 // evidence and facts. Nothing recognizes every secret, so a person still has to look.
 import { actionDetails } from '../../../client/history/action-details.ts';

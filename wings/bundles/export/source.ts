@@ -93,7 +93,7 @@ export function storeSource({ review, results, wanted, within }: StoreRecords): 
 
 type KindOf = (stored: Namespace) => Namespace | undefined;
 
-/** Which kind of a bundle the results of a stored namespace are. */
+/** The kind, in a bundle, of results of a stored namespace. Undefined if a bundle must not have them. */
 function kindsBelow({ identity, requested }: Within): KindOf {
   const own = namespaceBelow(identity, requested);
   const probe = namespaceBelow(identity, parseNamespace(requested === '' ? 'x' : `${requested}/x`));

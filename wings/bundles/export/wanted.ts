@@ -1,5 +1,5 @@
-// Which results a person wants in a bundle: of steps, of actions, under labels. Without any of these, all; and with a time,
-// only those that were made then or later.
+// The results that a person wants in a bundle: those of steps, of actions, under labels, or all of them. A time leaves out
+// older ones.
 
 import { relative } from 'node:path';
 import { requestOf } from '../../../client/config/request.ts';

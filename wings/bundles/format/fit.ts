@@ -15,9 +15,9 @@ import type { Blobs } from '../../../store/store.ts';
 import { BUNDLE } from '../limits.ts';
 import type { ResultRecord } from './records.ts';
 
-/** What is known of the blobs of a bundle. */
+/** The blobs of a bundle, or those that a bundle could have. */
 export interface KnownBlobs {
-  /** The size of a blob that is in the bundle, or could be. */
+  /** Undefined for any other blob. */
   sizeOf(hash: Hash): Promise<number | undefined>;
   readonly blobs: Blobs;
 }

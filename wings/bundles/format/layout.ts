@@ -1,5 +1,5 @@
-// What a bundle of format 1 is made of (docs/FORMAT.md, "A bundle"): the names and the order of its files, its slices, its
-// head, its index and its end.
+// The parts of a bundle of format 1 (docs/FORMAT.md, "A bundle"): the names and the order of its files, its slices, its head,
+// its index and its end.
 import { type Hash, isHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { MIB } from '../../../core/units.ts';
@@ -14,7 +14,7 @@ export const END = 'end.json';
 
 /** The manifest, and all blobs one after another, are cut into slices of this size. Each is one zstd frame. */
 export const SLICE_BYTES = 1 * MIB;
-/** What zstd makes of a slice at most. */
+/** zstd makes no more of a slice. */
 export const MAX_FRAME_BYTES = SLICE_BYTES + SLICE_BYTES / 128 + 1024;
 export const MAX_HEAD_BYTES = 4096;
 
@@ -68,7 +68,7 @@ export function decodeHead(bytes: Buffer): Head {
   return head;
 }
 
-/** What is signed: a signature for something else does not fit it. */
+/** A maker signs this text, which no other use of the key has. */
 export function signedText(bundle: Hash): Buffer {
   return Buffer.from(`assay bundle ${FORMAT} ${bundle}\n`);
 }
@@ -95,7 +95,7 @@ export function objectIn(text: string, otherwise: string): Readonly<Record<strin
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
-    // It is told below.
+    // Refused below.
   }
   throw damaged(otherwise);
 }

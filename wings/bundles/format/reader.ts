@@ -1,8 +1,8 @@
 // Reads a bundle from its first byte to its last, in order, from a file or a pipe.
 // Guarantees:
 // - It reads nothing of a bundle of another format, and nothing that is larger than its head announced.
-// - Every header, size and place is what it must be, or the bundle is refused. What a slice holds is for the caller to
-//   verify: the manifest has the digest of the head, and each blob that of the manifest.
+// - It refuses a bundle unless every header, size and place is what it must be. The caller verifies the bytes of slices: the
+//   manifest by the digest in the head, each blob by its digest in the manifest.
 // - Memory: one slice, and 16 bytes for the place of each.
 import { freeBuffers } from '../../../core/bun.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -57,7 +57,7 @@ export class BundleReader {
     return this.#slices('content', this.head.contentBytes, isWanted);
   }
 
-  /** What comes after the content: the index must say where everything was, and nothing follows the end. */
+  /** Reads the index, which must have the place of every slice, and the end, which nothing follows. */
   async finish(): Promise<void> {
     const index = encodeIndex(this.#places);
     const at = await this.#begin(INDEX_FILE, index.length + MAX_FRAME_BYTES);

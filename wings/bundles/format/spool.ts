@@ -1,5 +1,5 @@
-// A manifest while it is not known whether it is whole: in a temporary file that has no name, so a killed process leaves none.
-// It counts its bytes and its SHA-256.
+// A manifest that is written or received, in a temporary file without a name: a killed process leaves none. It also computes
+// the size and the SHA-256 of the manifest.
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ export class Spool {
     if (this.#bufferedBytes >= SLICE_BYTES) this.#flush();
   }
 
-  /** Of everything. Nothing can be added afterwards. */
+  /** Of the whole manifest. Nothing can be added afterwards. */
   hash(): Hash {
     this.#flush();
     return parseHash(this.#sha256.digest('hex'));

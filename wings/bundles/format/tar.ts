@@ -12,7 +12,7 @@ const SIZE_AT = 124;
 const SIZE_DIGITS = 11;
 const CHECKSUM_AT = 148;
 const CHECKSUM_BYTES = 8;
-/** Of the fields before the size, after the checksum, and their places: everybody may read the file, and it is nobody's. */
+/** Fields that every header has: mode 0644, owner 0, group 0, time 0, a regular file, the magic of ustar. */
 const FIXED: readonly (readonly [at: number, text: string])[] = [
   [100, '0000644\0'],
   [108, '0000000\0'],

@@ -4,7 +4,7 @@ import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import { damaged } from './tar.ts';
 
 const ENCODING = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
-/** What level 3 takes for the index, which may be longer than a slice. */
+/** The window that level 3 takes for an index longer than a slice. */
 const WINDOW_LOG = 21;
 
 export function compressSlice(slice: Uint8Array): Promise<Buffer> {

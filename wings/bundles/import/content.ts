@@ -9,6 +9,7 @@ import { AssayError } from '../../../core/errors.ts';
 import { STORE } from '../../../store/limits.ts';
 import type { Blobs } from '../../../store/store.ts';
 import type { BlobTable } from '../format/blob-table.ts';
+import { type Lacking, LeaseRenewal } from '../format/lacking.ts';
 import { SLICE_BYTES, slicesOf } from '../format/layout.ts';
 import type { BundleReader } from '../format/reader.ts';
 import { damaged } from '../format/tar.ts';
@@ -21,35 +22,6 @@ export interface StoredContent {
 }
 
 export type OnContent = (done: StoredContent, of: StoredContent) => void;
-
-/** Which rows of the table the store lacks. The others keep a lease. */
-export class Lacking {
-  readonly blobs: number;
-  readonly bytes: number;
-  readonly #isLacking: Uint8Array;
-
-  private constructor(isLacking: Uint8Array, bytes: number) {
-    this.#isLacking = isLacking;
-    this.blobs = isLacking.reduce((sum, one) => sum + one, 0);
-    this.bytes = bytes;
-  }
-
-  static async of(table: BlobTable, blobs: Blobs): Promise<Lacking> {
-    const isLacking = new Uint8Array(table.length);
-    let bytes = 0;
-    for (let from = 0; from < table.length; from += BUNDLE.askedAtOnce) {
-      for (const { hash, size } of await blobs.missing([...table.rows(from, from + BUNDLE.askedAtOnce)])) {
-        isLacking[table.rowOf(hash) ?? 0] = 1;
-        bytes += size;
-      }
-    }
-    return new Lacking(isLacking, bytes);
-  }
-
-  has(row: number): boolean {
-    return this.#isLacking[row] === 1;
-  }
-}
 
 export async function storeContent(
   reader: BundleReader,
@@ -73,7 +45,7 @@ export async function storeContent(
     await concurrently(batch, BUNDLE.putsAtOnce, ({ digest, bytes }) => put(digest, bytes));
     [batch, batchBytes] = [[], 0];
   };
-  let renewedAt = performance.now();
+  const leases = new LeaseRenewal(table, blobs);
   let at = 0;
   for (let row = 0; row < table.length; row++) {
     const digest = table.at(row);
@@ -86,9 +58,7 @@ export async function storeContent(
     }
     if (batchBytes >= BUNDLE.batchBytes) await flush();
     at += digest.size;
-    if (performance.now() - renewedAt < BUNDLE.renewMs) continue;
-    await Lacking.of(table, blobs);
-    renewedAt = performance.now();
+    await leases.ifDue();
   }
   await flush();
   await slices.end();

@@ -10,10 +10,11 @@ import type { KeyObject } from 'node:crypto';
 import { AssayError } from '../../../core/errors.ts';
 import { bytes } from '../../../core/text/amounts.ts';
 import type { Store } from '../../../store/store.ts';
+import { Lacking } from '../format/lacking.ts';
 import { BundleReader } from '../format/reader.ts';
 import { requireSignature } from '../format/signature.ts';
 import type { Source } from '../format/source.ts';
-import { Lacking, type StoredContent, storeContent } from './content.ts';
+import { type StoredContent, storeContent } from './content.ts';
 import { judgeRecords } from './judge.ts';
 import { type BundleManifest, readBundleManifest } from './manifest.ts';
 import { type Destination, type PublishedRecords, publishRecords } from './publish.ts';
@@ -35,7 +36,7 @@ export interface ImportProgress {
   readonly doing: 'manifest' | 'content' | 'results';
   readonly done: number;
   readonly of: number;
-  /** Of content. */
+  /** While the content is stored. */
   readonly bytes?: number;
   readonly ofBytes?: number;
 }

@@ -1,4 +1,5 @@
-// What a bundle announces, read and verified before any of its content: its manifest in a temporary file, and its blobs.
+// The manifest of a bundle, which an import reads and verifies before any content: its records in a temporary file, its blobs in
+// a table.
 import type { Hash } from '../../../core/digest.ts';
 import { BlobTable } from '../format/blob-table.ts';
 import type { BundleReader } from '../format/reader.ts';

@@ -6,14 +6,14 @@
 import { addPathSet } from '../../../client/path-sets/path-sets.ts';
 import { localPathSets } from '../../../client/path-sets/storage.ts';
 import { concurrently } from '../../../core/concurrently.ts';
-import { decodePathSet, type ObservedPath } from '../../../core/path-set.ts';
+import { decodePathSet, recordedState } from '../../../core/path-set.ts';
 import { readBlob } from '../../../store/shared/read-blob.ts';
 import type { Store, Writer } from '../../../store/store.ts';
 import type { LabelRecord, ResultRecord, SetRecord } from '../format/records.ts';
 import { BUNDLE } from '../limits.ts';
 import type { BundleManifest } from './manifest.ts';
 
-/** Where the results of a bundle go. */
+/** The store or the server that takes the results of a bundle. */
 export interface Destination {
   /** `unchanged`: it has that result already. `diverged`: it has another one, which stays. */
   putResult(record: ResultRecord): Promise<'stored' | 'unchanged' | 'diverged'>;
@@ -106,9 +106,4 @@ export function localDestination(store: Store, writer: Writer): Destination {
     },
     putLabel: ({ in: namespace, label, key }) => store.labels.put({ namespace, label }, key),
   };
-}
-
-/** What the run that made the result found there. */
-export function recordedState({ state }: ObservedPath): string {
-  return state;
 }

@@ -3,15 +3,17 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
+import { parseNamespace } from '../../../core/namespace.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { baseEnvironment, DEFAULT_FORM, FORMS, type Ran, Workshop } from '../../../test/rig/assay.ts';
 import { noise, Random } from '../../../test/rig/random.ts';
 import { soak } from '../../../test/rig/soak.ts';
-import { addressOf, contentOf, putOne, resultNaming } from '../../../test/store/content.ts';
+import { addressOf, contentOf, putOne, readFrom, resultNaming } from '../../../test/store/content.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 20_261_119);
 
@@ -142,18 +144,22 @@ describe('steps', () => {
     }
   });
 
-  test('a tar program lists and unpacks what is inside', async () => {
+  test('the tars of GNU and BSD list what is inside, and unpack it', async () => {
     await succeeding(shop.assay(['run', 'make']));
     await succeeding(shop.assay(['export', '--steps', 'make', bundle]));
-    const names = execFileSync('tar', ['-tf', bundle], { encoding: 'utf8' }).split('\n');
-    expect(names).toEqual([
-      'assay-bundle.json',
-      'manifest/00000000.zst',
-      'content/00000000.zst',
-      'index.zst',
-      'end.json',
-      '',
-    ]);
+    /* CMake reads archives by libarchive, which is the tar of BSD. */
+    for (const tar of [['tar'], ['cmake', '-E', 'tar']]) {
+      const [program = '', ...args] = tar;
+      const names = execFileSync(program, [...args, 'tf', bundle], { encoding: 'utf8' }).split('\n');
+      expect(names, program).toEqual([
+        'assay-bundle.json',
+        'manifest/00000000.zst',
+        'content/00000000.zst',
+        'index.zst',
+        'end.json',
+        '',
+      ]);
+    }
     expect(
       JSON.parse(execFileSync('tar', ['-xOf', bundle, 'assay-bundle.json'], { encoding: 'utf8' })),
     ).toMatchObject({ format: 1 });
@@ -193,7 +199,7 @@ test('a result that read a private file is left out', async () => {
   expect(existsSync(bundle)).toBe(false);
 });
 
-test('a file under a label goes along, and a checkpoint goes on', async () => {
+test('a file under a label goes along', async () => {
   shop.write('cache/deps', 'installed\n');
   await succeeding(shop.assay(['save', 'deps-1', 'cache']));
   await carry('--label', 'deps-');
@@ -220,9 +226,69 @@ test('what can’t be is told: no such step, nothing found, a file that is none,
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('ENOENT')]);
 });
 
-describe('killed', () => {
+test('the results of one namespace are taken from the store of a server', async () => {
+  const directory = join(shop.folder, 'server');
+  const store = await openDiskStore({ directory });
+  const put = async (tenant: string, name: string) => {
+    const named = await putOne(store.tenant(tenant), contentOf(name, 100));
+    const address = addressOf(name, parseNamespace(name));
+    await store.tenant(tenant).results.put(address, resultNaming(named));
+    return address.key;
+  };
+  const key = await put('acme', 'acme/app');
+  for (const name of ['acme/application', 'acme/app/below', 'acme']) await put('acme', name);
+  await put('beta', 'beta/app');
+  await store.close();
+  const from = ['export', '--store', directory, '--namespace'];
+  await succeeding(shop.assay([...from, 'acme/app', bundle]));
+  const listed = await succeeding(shop.assay(['show', '--bundle', bundle, '--json']));
+  const [, ...records] = listed.stdout.trimEnd().split('\n');
+  expect(records.map((line) => JSON.parse(line))).toMatchObject([{ result: key, in: '' }]);
+  expect((await shop.assay([...from, 'acme/none', bundle])).code).toBe(3);
+});
+
+test('ASSAY_REMOTE alone is never asked and gets nothing', async () => {
+  let connections = 0;
+  const server = createServer(() => {
+    connections++;
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const env = { ASSAY_REMOTE: `http://127.0.0.1:${address.port}`, ASSAY_TOKEN: 'a-token' };
+  shop.write('in.txt', 'hello\n');
+  await shop.run(['--input', 'in.txt', '--output', 'out', '--', 'cp', 'in.txt', 'out']);
+  await succeeding(shop.assay(['export', bundle], { env }));
+  await succeeding(shop.assay(['import', bundle], { env: { ...there.env, ...env } }));
+  expect(connections).toBe(0);
+  const asked = await shop.assay(['import', '--remote', env.ASSAY_REMOTE, bundle], {
+    env: { ...env, ASSAY_STORE: join(shop.folder, 'third-store') },
+  });
+  expect([asked.code, connections > 0]).toEqual([2, true]);
+  server.close();
+});
+
+test('an output that is there and is no file stays what it is', async () => {
+  shop.write('in.txt', 'hello\n');
+  await shop.run(['--input', 'in.txt', '--output', 'out', '--', 'cp', 'in.txt', 'out']);
+  execFileSync('mkfifo', [bundle]);
+  for (const path of [bundle, elsewhere]) {
+    const refused = await shop.assay(['export', path]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('no regular file')]);
+  }
+  expect(statSync(bundle).isFIFO()).toBe(true);
+});
+
+describe('40 results', () => {
   const random = new Random(SEED);
-  const momentsOf = (most: number) => Array.from({ length: soak(50, 2) }, () => random.below(most));
+
+  /** One in each part of the time that the command takes here, so that the kills meet every phase of it. */
+  function momentsOf(took: number): number[] {
+    const kills = soak(50, 2);
+    return Array.from({ length: kills }, (_, at) =>
+      Math.round(((at + random.below(1000) / 1000) / kills) * took),
+    );
+  }
   const NAMES = Array.from({ length: 40 }, (_, at) => `result ${at}`);
 
   async function withStore<T>(
@@ -248,46 +314,85 @@ describe('killed', () => {
     });
   }
 
-  async function killedAfter(moment: number, args: readonly string[], store: string): Promise<void> {
+  function started(args: readonly string[], store: string) {
     const [program, ...rest] = FORMS[DEFAULT_FORM];
     const env = { ...baseEnvironment(), ASSAY_STORE: store };
     const child = spawn(program, [...rest, ...args, '--json'], { env, stdio: 'ignore' });
-    const ended = once(child, 'exit');
+    return { child, ended: once(child, 'exit') };
+  }
+
+  async function timeOf(args: readonly string[], store: string): Promise<number> {
+    const began = performance.now();
+    expect(await started(args, store).ended).toEqual([0, null]);
+    return performance.now() - began;
+  }
+
+  async function killedAfter(moment: number, args: readonly string[], store: string): Promise<void> {
+    const { child, ended } = started(args, store);
     await wait(moment);
     child.kill('SIGKILL');
     await ended;
   }
 
-  test('at any moment, an import shows nothing or whole results, and goes on', async () => {
+  const missingIn = (directory: string, names: readonly string[]) =>
+    withStore(directory, async (store) => {
+      const found = await Promise.all(names.map((name) => store.results.get(addressOf(name))));
+      return names.filter((_, at) => found[at] === undefined);
+    });
+
+  test('an import that is killed shows nothing or whole results, and the next one goes on', async () => {
     await fill();
     await succeeding(shop.assay(['export', bundle]));
-    for (const moment of momentsOf(900)) {
-      const directory = join(shop.folder, `store-${moment}`);
+    const seen = { nothing: 0, some: 0, all: 0 };
+    const took = await timeOf(['import', bundle], join(shop.folder, 'unharmed'));
+    for (const moment of momentsOf(took)) {
+      const directory = join(shop.folder, 'harmed');
       await killedAfter(moment, ['import', bundle], directory);
-      const found = await withStore(directory, (store) =>
-        Promise.all(NAMES.map((name) => store.results.get(addressOf(name)))),
-      );
-      const shown = found.filter((result) => result !== undefined);
-      await succeeding(shop.assay(['import', bundle], { env: { ASSAY_STORE: directory } }));
+      const missing = await missingIn(directory, NAMES);
+      seen[missing.length === 0 ? 'all' : missing.length === NAMES.length ? 'nothing' : 'some']++;
+      const shown = NAMES.filter((name) => !missing.includes(name));
       await withStore(directory, async (store) => {
-        const after = await Promise.all(NAMES.map((name) => store.results.get(addressOf(name))));
-        expect(after.filter((result) => result === undefined)).toEqual([]);
-        for (const { references } of shown) expect(await store.blobs.missing(references)).toEqual([]);
+        for (const name of shown)
+          for (const { hash, size } of (await store.results.get(addressOf(name)))?.references ?? [])
+            expect((await readFrom(store, { hash, size }))?.length).toBe(size);
       });
+      await succeeding(shop.assay(['import', bundle], { env: { ASSAY_STORE: directory } }));
+      expect(await missingIn(directory, NAMES)).toEqual([]);
       rmSync(directory, { recursive: true });
     }
+    console.log('kills of an import, by the results that it showed:', seen);
   });
 
-  test('at any moment, an export leaves no file under its name, or a whole one', async () => {
+  test('an export that is killed leaves no file under its name, or a whole one', async () => {
     await fill();
-    for (const moment of momentsOf(700)) {
+    const seen = { 'no file': 0, 'a part': 0, 'a whole file': 0 };
+    const took = await timeOf(['export', bundle], shop.store);
+    rmSync(bundle);
+    for (const moment of momentsOf(took)) {
       await killedAfter(moment, ['export', bundle], shop.store);
+      const hasPart = existsSync(`${bundle}.partial`);
+      seen[existsSync(bundle) ? 'a whole file' : hasPart ? 'a part' : 'no file']++;
       if (existsSync(bundle)) await succeeding(shop.assay(['import', bundle], there));
       rmSync(bundle, { force: true });
     }
+    console.log('kills of an export, by what they left:', seen);
     await succeeding(shop.assay(['export', bundle]));
     expect(existsSync(`${bundle}.partial`)).toBe(false);
     appendFileSync(bundle, 'x');
     expect((await shop.assay(['import', bundle], there)).code).toBe(2);
+  });
+
+  test('two imports of one bundle at once both end well', async () => {
+    await fill();
+    await succeeding(shop.assay(['export', bundle]));
+    const [first, second] = [
+      started(['import', bundle], there.env.ASSAY_STORE),
+      started(['import', bundle], there.env.ASSAY_STORE),
+    ];
+    expect([await first.ended, await second.ended]).toEqual([
+      [0, null],
+      [0, null],
+    ]);
+    expect(await missingIn(there.env.ASSAY_STORE, NAMES)).toEqual([]);
   });
 });

@@ -8,7 +8,11 @@
 export type Raise = readonly [hundreds: number, why: string];
 
 export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...raises: Raise[]]>> = {
-  core: [35, [2, 'action leases and their fences, as client and server name them']],
+  core: [
+    35,
+    [2, 'action leases and their fences, as client and server name them'],
+    [1, 'canonical JSON, by which protocols and memoised calls name content'],
+  ],
   system: [11],
   store: [
     114,
@@ -39,6 +43,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   'wings/incident': [7],
   'wings/leases': [8, [9, 'a run that asks for a lease, waits, holds one']],
   'wings/manual': [6, [1, '`assay help`: pages on the command line']],
+  'wings/mise': [9],
   'wings/oidc': [16],
   'wings/reproduce': [31],
   'wings/snapshots': [

@@ -23,7 +23,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rolldown } from 'rolldown';
 import { INDEX } from '../client/limits.ts';
@@ -112,6 +112,15 @@ async function bundleAssets(pages: string): Promise<void> {
   await build.write({ file: join(folder, 'main.js'), format: 'esm', minify: true });
   for (const [name, path] of Object.entries(ASSET_FILES)) cpSync(join(pages, path), join(folder, name));
   cpSync(join(PACKAGES, 'uplot/LICENSE'), join(folder, 'uplot-LICENSE'));
+}
+
+/** The thread of a wing: one file beside the bundle, named after the wing. Returns the packages that are in it. */
+async function bundleWorker(worker: string): Promise<readonly string[]> {
+  const resolve = { mainFields: ['module', 'main'] }; // unused parts of an ES module are left out
+  const build = await rolldown({ input: join(WINGS, worker), cwd: ROOT, platform: 'node', resolve });
+  const file = join(BUNDLE, `${dirname(worker)}-worker.cjs`);
+  const { output } = await build.write({ file, format: 'cjs', minify: true });
+  return packagesIn(output);
 }
 
 /** The entry. It tells Node where the compiled code of the other files is. */
@@ -208,8 +217,9 @@ for (const needed of [ADDON, BUN, NODE]) {
 }
 progress('bundling for Node, and the library with its types');
 const packages = [...(await Promise.all([bundle(), buildLibrary()])).flat(), ...ASSET_PACKAGES];
-writeFileSync(join(ROOT, 'dist/packages.json'), JSON.stringify([...new Set(packages)].sort()));
 for (const pages of globSync('*/pages', { cwd: WINGS })) await bundleAssets(join(WINGS, pages));
+for (const worker of globSync('*/worker.ts', { cwd: WINGS })) packages.push(...(await bundleWorker(worker)));
+writeFileSync(join(ROOT, 'dist/packages.json'), JSON.stringify([...new Set(packages)].sort()));
 writeEntry();
 symlinkSync(relative(BUNDLE, NODE), join(BUNDLE, 'node'));
 progress('running a step and an action until they hit');

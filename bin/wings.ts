@@ -15,6 +15,7 @@ import { wing as gocache } from '../wings/gocache/index.ts';
 import { wing as incident } from '../wings/incident/index.ts';
 import { wing as leases, stepHook as leasesHook } from '../wings/leases/index.ts';
 import { wing as manual } from '../wings/manual/index.ts';
+import { wing as mise } from '../wings/mise/index.ts';
 import { wing as oidc } from '../wings/oidc/index.ts';
 import { wing as reproduce, stepHook as reproduceHook } from '../wings/reproduce/index.ts';
 import { wing as snapshots, stepHook as snapshotsHook } from '../wings/snapshots/index.ts';
@@ -34,6 +35,7 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
   incident,
   leases,
   manual,
+  mise,
   oidc,
   reproduce,
   snapshots,

@@ -18,6 +18,7 @@ export const PROTOCOLS = [
   'webdav',
   'labels',
   'path-sets',
+  'mise',
 ] as const;
 
 export type Protocol = (typeof PROTOCOLS)[number];
@@ -290,6 +291,20 @@ export const TOOLS: readonly KnownTool[] = [
         '  "cacheProvider": "http",',
         '  "httpConfiguration": { "url": "http://HOST/rush/TEAM/", "isCacheWriteAllowed": true }',
         '}',
+      ),
+    },
+  },
+  {
+    name: 'mise',
+    hasOwnKeys: true,
+    protocols: ['mise'],
+    settings: { mise: 'MISE_TASK_CACHE_REMOTE_URL=http://HOST/mise/' },
+    setup: {
+      where: IN_SHELL,
+      snippet: lines(
+        'export MISE_TASK_CACHE_REMOTE_URL=http://HOST/mise/',
+        'export MISE_TASK_CACHE_REMOTE_NAMESPACE=TEAM',
+        'export MISE_TASK_CACHE_REMOTE_TOKEN=TOKEN',
       ),
     },
   },

@@ -33,6 +33,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
       'wings/reproduce/GUIDE.md',
       'wings/bazel-worker/GUIDE.md',
       'wings/gocache/GUIDE.md',
+      'wings/mise/GUIDE.md',
     ],
   ],
   [

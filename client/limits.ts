@@ -184,6 +184,29 @@ export const LEASE = {
   longMs: 2 * SECOND,
 } as const;
 
+/** The answers of `--json=short`. */
+export const SHORT = {
+  /** Of one answer, with its line feed: less than 2 KiB. */
+  bytes: 2_000,
+  /** How many items of each list are tried, from the first to the last number. */
+  items: [12, 8, 5, 3, 2, 1],
+  /** The longest text, as JSON: without items, and how much longer it may be for each item. */
+  leastText: 40,
+  textPerItem: 20,
+  /** More of a text is never read. */
+  readOfText: 4 * KIB,
+  /** What is kept of a running step's log, at either end. */
+  logBytes: 128 * KIB,
+  /** Of a run: failures whose first lines are looked for, warnings, receipts, and the named steps of a reason. */
+  failures: 12,
+  warnings: 20,
+  receipts: 3,
+  namedSteps: 3,
+  /** The lines of one failure. */
+  lines: 6,
+  keyDigits: 16,
+} as const;
+
 export const GRAPH = {
   /** A graph with more steps makes Bun compile at once. A shorter run ends before that pays off. */
   fewSteps: 20,

@@ -26,6 +26,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [1, 'the configuration is read again when a command changed its folders'],
     [1, 'a lookup trusts results of a bundle as those of a server'],
     [5, 'action leases: who asks, a wait without a job slot, and what a run tells of it'],
+    [5, 'answers of less than 2 KiB, with the first lines of a failure'],
   ],
   server: [
     146,
@@ -33,6 +34,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [1, 'which lease decides whether a label may be written'],
   ],
   bin: [5],
+  'wings/agents': [4],
   'wings/backup': [5],
   'wings/bazel-worker': [7],
   'wings/bundles': [28, [6, 'bundles from and to servers, and reports for bugs']],

@@ -86,6 +86,7 @@ export const ORDER: Readonly<Record<string, readonly string[]>> = {
     'run',
     'maintenance  maintenance/verify  view',
     'check-hits  report',
+    'short',
     'up-to-date',
     'graph/page',
     'graph',

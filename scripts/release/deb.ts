@@ -47,7 +47,7 @@ const CLIENT: DebianPackage = {
   ],
   fill(root, parts) {
     installClient(join(root, 'usr/lib/assay'), parts);
-    installSchemas(join(root, 'usr/share/assay'), ['assay.schema.json']);
+    installSchemas(join(root, 'usr/share/assay'), ['assay.schema.json', 'answers.schema.json']);
     command(root, 'assay', 'assay-start');
   },
 };

@@ -36,6 +36,7 @@ export function installLibrary(folder: string, { addon }: Parts): void {
 const SCHEMAS = {
   'assay.schema.json': 'client/config/assay.schema.json',
   'server.schema.json': 'server/config/server.schema.json',
+  'answers.schema.json': 'client/short/answers.schema.json',
 };
 
 /** Projects and servers name these paths in `"$schema"`, so they never change. */

@@ -17,12 +17,11 @@ const MAN_PAGE = 'man/assay.1';
 
 /** The command, the library, the schemas and the man page. `name`: in a registry of yours; without it npm publishes nothing. */
 export function packClient(parts: Parts, folder: string, name?: string): string {
-  const schemas = Object.fromEntries(
-    ['schema.json', 'server-schema.json'].map((path) => [
-      `./${path}`,
-      `./schema/${path === 'schema.json' ? 'assay.schema.json' : 'server.schema.json'}`,
-    ]),
-  );
+  const schemas = {
+    './schema.json': './schema/assay.schema.json',
+    './server-schema.json': './schema/server.schema.json',
+    './answers-schema.json': './schema/answers.schema.json',
+  };
   return pack('assay', parts, folder, (root) => {
     installClient(join(root, 'dist'), parts);
     installLibrary(join(root, 'dist/lib'), parts);

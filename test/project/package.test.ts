@@ -227,16 +227,18 @@ test('the library runs and watches, and the schemas are there', async () => {
     import { run } from 'assay';
     import schema from 'assay/schema.json' with { type: 'json' };
     import serverSchema from 'assay/server-schema.json' with { type: 'json' };
+    import answersSchema from 'assay/answers-schema.json' with { type: 'json' };
     const action = { command: ['sort', '-o', 'sorted', 'words.txt'], inputs: ['words.txt'], outputs: ['sorted'] };
     for (const time of [1, 2]) {
       const { outcome, status } = await run(action);
       console.log(outcome, status);
     }
     console.log(schema.title);
-    console.log(serverSchema.title);`);
+    console.log(serverSchema.title);
+    console.log(answersSchema.title);`);
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(ran.stdout).toMatch(
-    /^miss declared\nhit-local declared\nassay.json.*\nThe configuration of assay serve/,
+    /^miss declared\nhit-local declared\nassay.json.*\nThe configuration of assay serve.*\nThe short answers of assay/,
   );
 });
 

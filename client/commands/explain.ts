@@ -8,13 +8,15 @@ import type { HistoryEntry } from '../history/history.ts';
 import { HISTORY } from '../limits.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { remoteToken } from '../remote/token.ts';
+import { jsonFlag, jsonForm } from '../terminal/json-form.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { resolveEntry } from './resolve-step-arg.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 import { withStore } from './with-store.ts';
 
 const FLAGS = {
-  ...STORE_FLAGS,
+  store: STORE_FLAGS.store,
+  json: jsonFlag(STORE_FLAGS.json.text),
   all: { type: 'boolean', text: `list all differences, not only the first ${HISTORY.shownDifferences}` },
   run: { type: 'string', value: 'ID', text: 'a run that was reported to the server of --remote' },
   remote: { type: 'string', value: 'URL', text: 'with --run: the server (default: ASSAY_REMOTE)' },
@@ -56,21 +58,24 @@ export const explainCommand: CommandModule = {
     const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
     if (run === undefined && parsed.given('remote')) throw usage('--remote goes with --run');
     const out = new SyncStream(1);
+    const json = jsonForm(parsed);
     if (run !== undefined) {
+      if (json === 'short') throw usage('--json=short explains a run of this machine, not one of --run');
       if (!remote) throw usage('--run asks a server: name it with --remote or ASSAY_REMOTE');
       const { explainReported } = await import('../history/reported-step.ts');
       const found = await explainReported(run, wanted, { remote, token: remoteToken() });
-      out.write(parsed.given('json') ? `${JSON.stringify(found.json)}\n` : found.text(shown));
+      out.write(json ? `${JSON.stringify(found.json)}\n` : found.text(shown));
       return 0;
     }
     const folder = storeFolder(parsed.text('store'), process.env);
     const entry = await resolveEntry(wanted, folder);
     const found = await differencesIn(entry, folder);
-    out.write(
-      parsed.given('json')
-        ? `${JSON.stringify({ ...entry, differences: found })}\n`
-        : text(entry, found, shown),
-    );
+    if (json === 'short') {
+      const { explainAnswer } = await import('../short/explain-answer.ts');
+      out.write(explainAnswer(entry, found));
+      return 0;
+    }
+    out.write(json ? `${JSON.stringify({ ...entry, differences: found })}\n` : text(entry, found, shown));
     return 0;
   },
 };

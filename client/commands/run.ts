@@ -1,6 +1,7 @@
 // `assay run -- COMMAND`: runs one action and reports the outcome. `assay run STEP` goes to
 // ../graph/command.ts.
 import { type CommandModule, type FlagTable, type ParsedFlags, usage } from '../../core/cli/command.ts';
+import type { RunRequest } from '../action/request.ts';
 import type { HitSample } from '../check-hits/hit-sample.ts';
 import { actionLeaseFrom } from '../lease/mode.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
@@ -8,6 +9,8 @@ import { remoteToken } from '../remote/token.ts';
 import { ActionReport } from '../report/action-report.ts';
 import { Reporter } from '../run/reporter.ts';
 import type { OpenStepHook } from '../run/step-hook.ts';
+import type { ShortAction } from '../short/action-answer.ts';
+import { jsonFlag, jsonForm } from '../terminal/json-form.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { ACTION_FLAGS, parseAction, RUN_FLAGS } from './action-flags.ts';
 import { GRAPH_FLAGS } from './graph-flags.ts';
@@ -28,10 +31,9 @@ const flags = {
     value: 'URL',
     text: 'a shared cache: http://, https://, or grpc://, grpcs:// for any server of the Remote Execution API (default: ASSAY_REMOTE)',
   },
-  json: {
-    type: 'boolean',
-    text: 'print one JSON object as the last line of standard error; with STEP, one event per line on standard output',
-  },
+  json: jsonFlag(
+    'print one JSON object as the last line of standard error; with STEP, one event per line on standard output',
+  ),
 } satisfies FlagTable;
 
 const STEP_FLAGS = { ...GRAPH_FLAGS, store: flags.store, remote: flags.remote, json: flags.json };
@@ -97,7 +99,9 @@ export const runCommand = (stepHook: OpenStepHook): CommandModule => ({
     const { flags: parsed, request } = parseAction('run', args, flags);
     const sample = await sampleFrom(parsed);
     const stderr = new SyncStream(2);
-    const reporter = new Reporter(stderr, parsed.given('json'), parsed.given('verbose'), sample);
+    const json = jsonForm(parsed);
+    const short = json === 'short' ? await shortAnswerOf(request) : undefined;
+    const reporter = new Reporter(stderr, json === 'all', parsed.given('verbose'), sample);
     const caller = process.env;
     const report = new ActionReport({ request, caller, began: Date.now() });
     const isReported = !parsed.given('no-report') && caller.ASSAY_REPORT !== '0';
@@ -110,18 +114,24 @@ export const runCommand = (stepHook: OpenStepHook): CommandModule => ({
       stepHook,
       actionLease: actionLeaseFrom(parsed, caller),
       caller,
-      stdout: new SyncStream(1),
-      stderr,
+      stdout: short?.output ?? new SyncStream(1),
+      stderr: short?.output ?? stderr,
       report(event) {
-        reporter.report(event);
+        (short ?? reporter).report(event);
         report.handle(event);
       },
       ...(isReported && { sendReport: (ran, target) => report.send(ran, target) }),
     });
-    reporter.summary(summary);
+    if (short) new SyncStream(1).write(short.answer(summary));
+    else reporter.summary(summary);
     return summary.exitCode;
   },
 });
+
+async function shortAnswerOf(request: RunRequest): Promise<ShortAction> {
+  const { ShortAction } = await import('../short/action-answer.ts');
+  return new ShortAction(request);
+}
 
 /** Loaded late: few runs check their hits. */
 async function sampleFrom(flags: ParsedFlags): Promise<HitSample | undefined> {

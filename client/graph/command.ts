@@ -9,6 +9,7 @@ import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
 import type { HitChecks } from '../run/context.ts';
 import type { OpenStepHook } from '../run/step-hook.ts';
+import { jsonForm } from '../terminal/json-form.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { type Graph, graphOf } from './graph.ts';
 import { type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
@@ -30,6 +31,11 @@ export async function runSteps(
     if (other) throw usage(`--watch and --${other} can’t be combined: --${other} runs no step`);
     return watch(flags, stepHook);
   }
+  const still = ['dry-run', 'graph'].find((flag) => flags.given(flag));
+  if (still && jsonForm(flags) === 'short')
+    throw usage(
+      `--json=short tells of a run, and --${still} runs no step: \`assay status --json\` tells what would hit`,
+    );
   const { workspace, graph } = await selectGraph(flags);
   if (flags.given('graph')) return print(flags, workspace, graph);
   return flags.given('dry-run')

@@ -12,9 +12,10 @@ import { parseRemoteUrl } from '../remote/url.ts';
 import { appendRun, graphRunsFile } from '../report/graph-runs.ts';
 import { RunRecorder } from '../report/recorder.ts';
 import type { CacheOptions } from '../run/caches.ts';
+import { jsonForm } from '../terminal/json-form.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { StateRecorder } from '../up-to-date/state-recorder.ts';
-import type { Emit, GraphSummary } from '../view/events.ts';
+import type { Emit, GraphEvent, GraphSummary } from '../view/events.ts';
 import type { UploadOutcome } from '../view/run-totals.ts';
 import { summaryPage } from '../view/summary-file.ts';
 import { openView } from '../view/view.ts';
@@ -52,6 +53,7 @@ export function openSession(
   const { storeFolder: store } = cacheOptions;
   let runner: Promise<StepRunner> | undefined;
   const events = new RunRecorder(Date.now);
+  let short: { handle(event: GraphEvent): void; answer(summary: GraphSummary): string } | undefined;
   const recorder = new StateRecorder({
     ...workspace,
     storeFolder: store,
@@ -65,6 +67,7 @@ export function openSession(
     emit(event) {
       view.handle(event);
       events.handle(event);
+      short?.handle(event);
     },
     strayWrites: new Set(),
     force: flags.given('force'),
@@ -116,6 +119,7 @@ export function openSession(
     context,
     async run(graph, interrupted) {
       if (graph.order.length > GRAPH.fewSteps) expectLongRun();
+      if (jsonForm(flags) === 'short') short = new (await import('../short/run-answer.ts')).ShortRun();
       const summary = await runGraph(graph, {
         ...context,
         jobs,
@@ -125,6 +129,7 @@ export function openSession(
         finishUploads: (began, emit) => finishUploads(began, emit, interrupted() !== undefined),
       });
       view.finish(summary);
+      if (short) new SyncStream(1).write(short.answer(summary));
       if (recorder.lacksConfig()) recorder.configRead(await readConfigAgain(workspace));
       recorder.save();
       const at = Date.now() - summary.elapsedMs;

@@ -49,7 +49,7 @@ export class ActionReport {
     const { up, down } = this.#bytes;
     const step = nameOfAction(request);
     const times = { startedAt: began, waitedMs: 0, up, down, findings: this.#findings };
-    const recorded = { began, jobs: 1, ends: [endOf(step, summary)], of: () => times };
+    const recorded = { began, jobs: 1, ends: [stepEndOf(step, summary)], of: () => times };
     const { elapsedMs, exitCode } = summary;
     const totals = { elapsedMs, exitCode, interrupted: 0, bytesUp: up, bytesDown: down, warnings: [] };
     const declared = { id: step, dependsOn: [], env: request.variables.map(({ name }) => name) };
@@ -60,7 +60,8 @@ export class ActionReport {
   }
 }
 
-function endOf(step: string, { outcome, ...summary }: RunSummary): StepEnd {
+/** The run as that of one step. */
+export function stepEndOf(step: string, { outcome, ...summary }: RunSummary): StepEnd {
   if (summary.exitCode === 0) return { ...summary, step, outcome };
   return { ...summary, step, outcome: 'failed', ...(outcome !== 'miss' && { replayed: true }) };
 }

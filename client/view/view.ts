@@ -6,6 +6,7 @@ import type { Variables } from '../action/environment.ts';
 import { warningText } from '../run/reporter.ts';
 import { colourFor } from '../terminal/colour.ts';
 import type { RunEvent } from '../terminal/events.ts';
+import { jsonForm } from '../terminal/json-form.ts';
 import { ownLine } from '../terminal/own-line.ts';
 import { SyncStream, type Writable } from '../terminal/sync-stream.ts';
 import { BufferedStreams } from './buffered-streams.ts';
@@ -73,7 +74,9 @@ function chooseView(
   totals: RunCounter,
 ): Pick<View, 'handle'> {
   const now = Date.now;
-  if (flags.given('json')) return new JsonView(streams.stdout);
+  const json = jsonForm(flags);
+  if (json === 'short') return { handle() {} };
+  if (json === 'all') return new JsonView(streams.stdout);
   const isLive = isTerminal && variables.TERM !== 'dumb' && !variables.CI;
   const logs = logMode(flags.text('logs'), isLive);
   const verbose = flags.given('verbose');

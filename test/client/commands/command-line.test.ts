@@ -51,7 +51,7 @@ test.each<[string, string[], number, string]>([
   ['a command without --', ['run', 'true'], 125, 'assay run [FLAGS] -- COMMAND'],
   ['a stray argument before --', ['run', 'stray', '--', 'true'], 125, '"stray" is no flag'],
   ['a flag without its value', ['run', '--output', '--', 'true'], 125, '--output'],
-  ['a value for a flag without one', ['run', '--json=yes', '--', 'true'], 125, 'takes no value'],
+  ['a value for a flag without one', ['run', '--force=yes', '--', 'true'], 125, 'takes no value'],
   ['a flag given twice', ['run', '--cwd', 'a', '--cwd', 'b', '--', 'true'], 125, 'given twice'],
   ['a missing folder', ['run', '--cwd', 'nosuch', '--', 'true'], 125, 'is not a folder'],
   ['a folder outside', ['run', '--cwd', '..', '--', 'true'], 125, 'ASSAY_BAD_PATH'],

@@ -1,0 +1,112 @@
+// The short answer of `assay run --json=short`: what became of the run, why, and what to do next.
+// Guarantee: it fits SHORT.bytes, also for a graph of thousands of steps. client/short/answers.schema.json describes it.
+import { stripVTControlCharacters } from 'node:util';
+import { SHORT } from '../limits.ts';
+import { receiptText } from '../run/receipt.ts';
+import type { GraphEvent, GraphSummary, StepEnd } from '../view/events.ts';
+import { failureReason } from '../view/words.ts';
+import { type FirstLines, firstLines } from './first-lines.ts';
+import { cleaned, fitted, listed, type Room } from './fit.ts';
+import { LogEnds } from './log-ends.ts';
+import { nextCommand } from './next-command.ts';
+
+/** A change of a meaning needs a new number, in the schema too. */
+export const ANSWER_VERSION = 1;
+
+export class ShortRun {
+  readonly #ends: StepEnd[] = [];
+  readonly #logs = new Map<string, LogEnds>();
+  readonly #told = new Map<string, FirstLines>();
+  readonly #warnings: string[] = [];
+  #workspace = '';
+
+  handle(event: GraphEvent): void {
+    if (event.type === 'run-started') this.setWorkspace(event.workspace);
+    else if (event.type === 'step-log') this.#logOf(event.step).add(event.bytes);
+    else if (event.type === 'step-warning') this.#warn(`${event.step}: ${event.text}`);
+    else if (event.type === 'run-warning') this.#warn(event.text);
+    else if (event.type === 'step-finished') this.#finish(event);
+  }
+
+  /** Its path is left out of lines. */
+  setWorkspace(folder: string): void {
+    this.#workspace = folder;
+  }
+
+  #logOf(step: string): LogEnds {
+    const known = this.#logs.get(step) ?? new LogEnds();
+    this.#logs.set(step, known);
+    return known;
+  }
+
+  #warn(text: string): void {
+    if (this.#warnings.length < SHORT.warnings) this.#warnings.push(text);
+  }
+
+  #finish(end: StepEnd): void {
+    this.#ends.push(end);
+    const log = this.#logs.get(end.step)?.text() ?? '';
+    this.#logs.delete(end.step);
+    if (end.outcome !== 'failed' || this.#told.size >= SHORT.failures) return;
+    this.#told.set(end.step, firstLines(stripVTControlCharacters(log), this.#workspace));
+  }
+
+  /** One line. `next`: the command that helps most. */
+  answer(summary: GraphSummary, next = nextCommand(this.#ends)): string {
+    return fitted((room) => this.#answer(summary, next, room));
+  }
+
+  #answer(summary: GraphSummary, next: string, room: Room): object {
+    const ends = this.#ends;
+    const failed = ends.filter(({ outcome }) => outcome === 'failed');
+    const misses = Map.groupBy(
+      ends.filter(({ outcome }) => outcome === 'miss'),
+      ({ reason }) => reason,
+    );
+    const made = ends.filter(({ receipt }) => receipt !== undefined);
+    const { steps, hitsLocal, hitsRemote, misses: ran, skipped, interrupted, exitCode } = summary;
+    return {
+      version: ANSWER_VERSION,
+      answer: 'run',
+      outcome: interrupted > 0 ? 'interrupted' : exitCode === 0 ? 'ok' : 'failed',
+      exitCode,
+      ...{ steps, hits: hitsLocal + hitsRemote, hitsRemote, ran, failed: failed.length, skipped },
+      ...{ elapsedMs: Math.round(summary.elapsedMs), savedMs: Math.round(summary.savedMs) },
+      ...listed('failures', failed, room.items, (end) => this.#failure(end, room)),
+      ...listed('reasons', [...misses], room.items, (group) => reason(group, room)),
+      ...listed('receipts', made, Math.min(room.items, SHORT.receipts), (end) => receipt(end, room)),
+      ...listed('warnings', this.#warnings, Math.min(room.items, 3), (text) => cleaned(text, room)),
+      next,
+    };
+  }
+
+  #failure(end: StepEnd, room: Room): object {
+    const { lines, tool, failures } = this.#told.get(end.step) ?? { lines: [] };
+    return {
+      step: cleaned(end.step, room),
+      exitCode: end.exitCode,
+      ...(end.key !== undefined && { key: end.key.slice(0, SHORT.keyDigits) }),
+      reason: cleaned([failureReason(end), end.wayOut].filter(Boolean).join('. '), room),
+      ...(end.replayed && { replayed: true }),
+      ...(tool !== undefined && { tool, failures }),
+      ...listed('lines', lines, Math.min(room.items, SHORT.lines), (line) => cleaned(line, room)),
+    };
+  }
+}
+
+function reason([why, ends]: readonly [string, readonly StepEnd[]], room: Room): object {
+  const notKept = ends.find(({ notPublished }) => notPublished !== undefined)?.notPublished;
+  return {
+    reason: cleaned(why, room),
+    ...listed('steps', ends, Math.min(room.items, SHORT.namedSteps), ({ step }) => cleaned(step, room)),
+    ...(notKept !== undefined && { notKept: cleaned(notKept, room) }),
+  };
+}
+
+function receipt({ step, key = '', receipt: made }: StepEnd, room: Room): object {
+  return {
+    step: cleaned(step, room),
+    key: key.slice(0, SHORT.keyDigits),
+    receipt: made ? cleaned(receiptText(made), { bytes: 2 * room.bytes }) : '',
+  };
+}

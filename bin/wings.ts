@@ -5,6 +5,7 @@ import type { Wing } from '../core/cli/wing.ts';
 import type { EnginePort } from '../server/commands/engine-port.ts';
 import type { IssuersPort } from '../server/config/issuers-port.ts';
 import type { ServerPort } from '../server/server-port.ts';
+import { wing as agents } from '../wings/agents/index.ts';
 import { wing as backup } from '../wings/backup/index.ts';
 import { wing as bazelWorker } from '../wings/bazel-worker/index.ts';
 import { wing as bundles } from '../wings/bundles/index.ts';
@@ -25,6 +26,7 @@ export type Ports = StepHookPort;
 type AnyWing = Wing<Ports> & Partial<EnginePort & IssuersPort & ServerPort>;
 
 export const WINGS: Readonly<Record<string, AnyWing>> = {
+  agents,
   backup,
   'bazel-worker': bazelWorker,
   bundles,
@@ -66,6 +68,7 @@ export const WING_OF: Readonly<Record<string, string>> = {
   restore: 'snapshots',
   save: 'snapshots',
   'show --bundle': 'bundles',
+  status: 'agents',
   'store backup': 'backup',
   'store migrate': 'fleet',
   'store restore': 'backup',

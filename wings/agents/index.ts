@@ -1,0 +1,11 @@
+// The wing agents: what programs that build and test all day ask of Assay: `assay status`.
+import type { Wing } from '../../core/cli/wing.ts';
+
+export const wing: Wing = {
+  commands: {
+    status: {
+      summary: 'how each step ended last, and whether it would hit now',
+      load: async () => (await import('./status/command.ts')).statusCommand,
+    },
+  },
+};

@@ -94,7 +94,8 @@ const TOOLS: readonly Tool[] = [
   { name: 'eslint', begins: /^\S+:\d+:\d+ +error +\S/, tell: (lines) => lines.slice(0, 1) },
   {
     name: 'gcc',
-    begins: /^\S+?:\d+(?::\d+)?: (?:fatal )?error: |^[^\n]*(?:undefined reference to|: multiple definition of)/,
+    begins:
+      /^\S+?:\d+(?::\d+)?: (?:fatal )?error: |^[^\n]*(?:undefined reference to|: multiple definition of)/,
     tell: (lines) => lines.slice(0, 1),
   },
 ];

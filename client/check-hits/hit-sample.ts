@@ -9,12 +9,14 @@ import type { Hit } from '../run/hit.ts';
 import type { RunEnd } from '../run/run.ts';
 
 /** The flags that run no command, run each command, or run for ever. */
-const REFUSED = {
-  'dry-run': 'runs no command',
-  graph: 'runs no command',
-  watch: 'runs again after each change',
-  force: 'looks nothing up, so there is no hit to check',
-} as const;
+const REFUSED = [
+  ['dry-run', 'runs no command'],
+  ['graph', 'runs no command'],
+  ['watch', 'runs again after each change'],
+  ['force', 'looks nothing up, so there is no hit to check'],
+] as const;
+
+export type SampleFlag = 'check-hits' | 'check-seed' | (typeof REFUSED)[number][0];
 
 const SEED = /^[\x21-\x7e]{1,64}$/;
 
@@ -40,13 +42,13 @@ export class HitSample implements HitChecks {
 }
 
 /** Undefined without --check-hits. */
-export function hitSampleFrom(flags: ParsedFlags): HitSample | undefined {
+export function hitSampleFrom(flags: ParsedFlags<SampleFlag>): HitSample | undefined {
   const seed = flags.text('check-seed');
   if (!flags.given('check-hits')) {
     if (seed !== undefined) throw usage('--check-seed goes with --check-hits');
     return undefined;
   }
-  for (const [flag, why] of Object.entries(REFUSED))
+  for (const [flag, why] of REFUSED)
     if (flags.given(flag)) throw usage(`--check-hits and --${flag} can’t be combined: --${flag} ${why}`);
   if (seed !== undefined && !SEED.test(seed))
     throw usage('--check-seed takes 1 to 64 characters of ASCII without spaces');

@@ -1,5 +1,6 @@
 // The flags of `assay run STEP…` that do not declare anything: selection, order and output.
-import type { FlagTable } from '../../core/cli/command.ts';
+import type { Flag } from '../../core/cli/command.ts';
+import type { GraphFlag } from '../graph/command.ts';
 import { ACTION_LEASE_FLAG } from '../lease/mode.ts';
 
 export const GRAPH_FLAGS = {
@@ -70,4 +71,4 @@ export const GRAPH_FLAGS = {
     value: 'FILE',
     text: 'write a summary to FILE: as Markdown if its name ends in .md, else as JSON',
   },
-} satisfies FlagTable;
+} satisfies Readonly<Record<Exclude<GraphFlag, 'store' | 'remote' | 'json'>, Flag>>;

@@ -2,7 +2,7 @@
 // ../graph/command.ts.
 import { type CommandModule, type FlagTable, type ParsedFlags, usage } from '../../core/cli/command.ts';
 import type { RunRequest } from '../action/request.ts';
-import type { HitSample } from '../check-hits/hit-sample.ts';
+import type { HitSample, SampleFlag } from '../check-hits/hit-sample.ts';
 import { actionLeaseFrom } from '../lease/mode.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { remoteToken } from '../remote/token.ts';
@@ -134,7 +134,7 @@ async function shortAnswerOf(request: RunRequest): Promise<ShortAction> {
 }
 
 /** Loaded late: few runs check their hits. */
-async function sampleFrom(flags: ParsedFlags): Promise<HitSample | undefined> {
+async function sampleFrom(flags: ParsedFlags<SampleFlag>): Promise<HitSample | undefined> {
   if (!flags.given('check-hits') && !flags.given('check-seed')) return undefined;
   const { hitSampleFrom } = await import('../check-hits/hit-sample.ts');
   return hitSampleFrom(flags);

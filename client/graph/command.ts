@@ -1,6 +1,6 @@
 // `assay run STEP…`: reads the flags, selects the graph, then runs, watches, forecasts or draws it.
 import { relative } from 'node:path';
-import { type FlagTable, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
+import { type Flag, type ParsedFlags, parseFlags, usage } from '../../core/cli/command.ts';
 import { relPathFromUser } from '../../core/path.ts';
 import { exitCodeOfSignal } from '../../hermeticity/trace/exit-status.ts';
 import type { Step } from '../config/step.ts';
@@ -14,24 +14,37 @@ import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { type Graph, graphOf } from './graph.ts';
 import { type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
 import { selectSteps } from './selection.ts';
-import { cacheOptionsOf, openSession, type RunHooks } from './session.ts';
+import { cacheOptionsOf, openSession, type RunHooks, type SessionFlag } from './session.ts';
 import type { WatchedPaths } from './watched-paths.ts';
+
+/** What a run of steps reads. A flag of its table that is missing here does not compile, and neither does the reverse. */
+export type GraphFlag =
+  | SessionFlag
+  | 'affected'
+  | 'check-hits'
+  | 'check-seed'
+  | 'dry-run'
+  | 'graph'
+  | 'package'
+  | 'watch';
+
+type GraphFlags = ParsedFlags<GraphFlag>;
 
 /** `sampleFrom`: the hits to check, from the flags. `stepHook`: what wings do around commands. */
 export async function runSteps(
   args: readonly string[],
-  table: FlagTable,
-  sampleFrom: (flags: ParsedFlags) => Promise<HitChecks | undefined>,
+  table: Readonly<Record<GraphFlag, Flag>>,
+  sampleFrom: (flags: GraphFlags) => Promise<HitChecks | undefined>,
   stepHook: OpenStepHook,
 ): Promise<number> {
   const flags = parseFlags(args, table);
   const sample = await sampleFrom(flags);
   if (flags.given('watch')) {
-    const other = ['dry-run', 'graph'].find((flag) => flags.given(flag));
+    const other = (['dry-run', 'graph'] as const).find((flag) => flags.given(flag));
     if (other) throw usage(`--watch and --${other} can’t be combined: --${other} runs no step`);
     return watch(flags, stepHook);
   }
-  const still = ['dry-run', 'graph'].find((flag) => flags.given(flag));
+  const still = (['dry-run', 'graph'] as const).find((flag) => flags.given(flag));
   if (still && jsonForm(flags) === 'short')
     throw usage(
       `--json=short tells of a run, and --${still} runs no step: \`assay status --json\` tells what would hit`,
@@ -48,12 +61,12 @@ interface SelectedGraph {
   readonly graph: Graph;
 }
 
-async function selectGraph(flags: ParsedFlags): Promise<SelectedGraph> {
+async function selectGraph(flags: GraphFlags): Promise<SelectedGraph> {
   const store = storeFolder(flags.text('store'), process.env);
   const workspace = await openWorkspace(currentFolder(), store, process.env);
   const { steps, root } = workspace;
   const names = flags.positionals;
-  const wantsAll = ['graph', 'dry-run', 'affected'].some((flag) => flags.given(flag));
+  const wantsAll = (['graph', 'dry-run', 'affected'] as const).some((flag) => flags.given(flag));
   if (names.length === 0 && !wantsAll) throw missingName(workspace);
   const folder = relPathFromUser(relative(root, currentFolder()));
   const wanted = selectSteps({ names, packages: flags.all('package'), folder }, steps);
@@ -74,7 +87,7 @@ async function affectedSteps(
   ref: string,
   workspace: OpenedWorkspace,
   asked: readonly Step[],
-  flags: ParsedFlags,
+  flags: GraphFlags,
 ): Promise<ReadonlySet<string>> {
   const [{ affectedBy }, { knownReads }, { openStepRunner }] = await Promise.all([
     import('./affected.ts'),
@@ -103,7 +116,7 @@ function missingName({ steps }: OpenedWorkspace): Error {
 }
 
 async function run(
-  flags: ParsedFlags,
+  flags: GraphFlags,
   workspace: OpenedWorkspace,
   graph: Graph,
   hooks: RunHooks,
@@ -120,7 +133,7 @@ async function run(
 }
 
 /** Each round reads the workspace again, because a change may be one of its configuration. */
-async function watch(flags: ParsedFlags, stepHook: OpenStepHook): Promise<number> {
+async function watch(flags: GraphFlags, stepHook: OpenStepHook): Promise<number> {
   const { ChangeWatcher } = await import('./watch.ts');
   const interruption = new Interruption();
   let selected = await selectGraph(flags);
@@ -143,7 +156,7 @@ async function watch(flags: ParsedFlags, stepHook: OpenStepHook): Promise<number
 
 /** The paths that the next round depends on, as the last round showed. */
 async function watchedPaths(
-  flags: ParsedFlags,
+  flags: GraphFlags,
   { workspace, graph }: SelectedGraph,
   strayWrites: ReadonlySet<string>,
 ): Promise<WatchedPaths> {
@@ -155,7 +168,8 @@ async function watchedPaths(
   const { order } = graph;
   const around = { root: workspace.root, steps: workspace.steps, caller: process.env };
   const seen = await readSeenPaths(storeFolder(flags.text('store'), process.env), around, order);
-  const own = ['summary'].flatMap((flag) => flags.text(flag) ?? []);
+  const summary = flags.text('summary');
+  const own = summary === undefined ? [] : [summary];
   return new WatchedPaths({ ...around, order, seen, strayWrites, endedAt, own });
 }
 
@@ -163,7 +177,7 @@ async function watchedPaths(
  * An assay.json with an error, perhaps half edited: report it and keep the configuration that was read
  * before.
  */
-async function reselect(flags: ParsedFlags, before: SelectedGraph): Promise<SelectedGraph> {
+async function reselect(flags: GraphFlags, before: SelectedGraph): Promise<SelectedGraph> {
   try {
     return await selectGraph(flags);
   } catch (error) {
@@ -172,7 +186,7 @@ async function reselect(flags: ParsedFlags, before: SelectedGraph): Promise<Sele
   }
 }
 
-async function printForecast(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph): Promise<number> {
+async function printForecast(flags: GraphFlags, workspace: OpenedWorkspace, graph: Graph): Promise<number> {
   const { forecast } = await import('./dry-run.ts');
   const session = openSession(flags, workspace);
   try {
@@ -190,7 +204,7 @@ async function printForecast(flags: ParsedFlags, workspace: OpenedWorkspace, gra
   }
 }
 
-async function print(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph): Promise<number> {
+async function print(flags: GraphFlags, workspace: OpenedWorkspace, graph: Graph): Promise<number> {
   const { DRAWINGS, draw } = await import('./drawing.ts');
   const wanted = flags.text('graph') || 'mermaid';
   const drawing = DRAWINGS.find((one) => one === wanted);
@@ -201,7 +215,7 @@ async function print(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Grap
 }
 
 /** The HTML page, with the forecast of --dry-run. */
-async function page(flags: ParsedFlags, workspace: OpenedWorkspace, graph: Graph): Promise<string> {
+async function page(flags: GraphFlags, workspace: OpenedWorkspace, graph: Graph): Promise<string> {
   const [{ forecast }, { graphPage }] = await Promise.all([import('./dry-run.ts'), import('./page/page.ts')]);
   const session = openSession(flags, workspace);
   try {

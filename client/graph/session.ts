@@ -18,7 +18,7 @@ import { StateRecorder } from '../up-to-date/state-recorder.ts';
 import type { Emit, GraphEvent, GraphSummary } from '../view/events.ts';
 import type { UploadOutcome } from '../view/run-totals.ts';
 import { summaryPage } from '../view/summary-file.ts';
-import { openView } from '../view/view.ts';
+import { openView, type ViewFlag } from '../view/view.ts';
 import type { Graph } from './graph.ts';
 import { type OpenedWorkspace, readConfigAgain } from './opened-workspace.ts';
 import { runGraph } from './run-graph.ts';
@@ -26,7 +26,19 @@ import type { StepContext } from './run-step.ts';
 import type { StepRunner } from './step-runner.ts';
 
 /** The flags whose output has the receipts of hits. */
-const RECEIPT_FLAGS = ['json', 'verbose', 'summary'];
+const RECEIPT_FLAGS = ['json', 'verbose', 'summary'] as const;
+
+/** The flags that say where results lie. */
+type CacheFlag = 'store' | 'remote';
+
+export type SessionFlag =
+  | CacheFlag
+  | ViewFlag
+  | 'action-lease'
+  | 'force'
+  | 'jobs'
+  | 'keep-going'
+  | 'no-report';
 
 interface Session {
   readonly context: StepContext;
@@ -39,7 +51,7 @@ interface Session {
 export type RunHooks = Pick<StepContext, 'sample' | 'stepHook'>;
 
 export function openSession(
-  flags: ParsedFlags,
+  flags: ParsedFlags<SessionFlag>,
   workspace: OpenedWorkspace,
   { sample, stepHook }: RunHooks = {},
 ): Session {
@@ -143,7 +155,7 @@ export function openSession(
 }
 
 export function cacheOptionsOf(
-  flags: ParsedFlags,
+  flags: ParsedFlags<CacheFlag>,
   workspace: OpenedWorkspace,
   caller: Variables,
 ): Omit<CacheOptions, 'report'> {

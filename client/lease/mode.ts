@@ -9,7 +9,7 @@ export const ACTION_LEASE_FLAG = {
   text: 'auto: of runs that miss a long action at the same time, one runs it and the others wait, while that is worth it (default: ASSAY_ACTION_LEASE, or auto)',
 } as const;
 
-export function actionLeaseFrom(flags: ParsedFlags, caller: Variables): ActionLeaseMode {
+export function actionLeaseFrom(flags: ParsedFlags<'action-lease'>, caller: Variables): ActionLeaseMode {
   const given = flags.text('action-lease');
   return given === undefined ? actionLeaseIn(caller) : modeOf('--action-lease', given);
 }

@@ -14,7 +14,7 @@ export function jsonFlag(text: string): Flag {
 }
 
 /** `all`: what --json alone prints. Undefined without --json. */
-export function jsonForm(flags: ParsedFlags): 'all' | 'short' | undefined {
+export function jsonForm(flags: ParsedFlags<'json'>): 'all' | 'short' | undefined {
   const form = flags.text('json');
   if (form === undefined || form === SHORT) return form;
   if (form === '') return 'all';

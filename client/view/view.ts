@@ -30,7 +30,9 @@ export interface View {
   finish(summary: GraphSummary): void;
 }
 
-export function openView(flags: ParsedFlags, variables: Variables): View {
+export type ViewFlag = 'json' | 'logs' | 'summary' | 'verbose';
+
+export function openView(flags: ParsedFlags<ViewFlag>, variables: Variables): View {
   const stderr = new SyncStream(2);
   const streams = new BufferedStreams({ stdout: new SyncStream(1), stderr });
   const totals = new RunCounter();
@@ -67,7 +69,7 @@ export function openView(flags: ParsedFlags, variables: Variables): View {
 }
 
 function chooseView(
-  flags: ParsedFlags,
+  flags: ParsedFlags<ViewFlag>,
   variables: Variables,
   streams: Streams,
   isTerminal: boolean,

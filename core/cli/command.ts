@@ -48,10 +48,11 @@ export interface CommandEntry {
 /** Commands by name, in the order of the help. A name has one word, or two: `store migrate`. */
 export type CommandTable = Readonly<Record<string, CommandEntry>>;
 
-export interface ParsedFlags {
-  text(name: string): string | undefined;
-  all(name: string): readonly string[];
-  given(name: string): boolean;
+/** The flags of these names. A name that the table lacks does not compile. */
+export interface ParsedFlags<Name extends string = string> {
+  text(name: Name): string | undefined;
+  all(name: Name): readonly string[];
+  given(name: Name): boolean;
   /** The arguments that are not flags, and all arguments after `--`. */
   readonly positionals: readonly string[];
 }
@@ -60,7 +61,10 @@ export interface ParsedFlags {
  * Parses flags, and refuses unknown ones. bin/assay.ts answers `--help` before it calls this.
  * node:util has a parser, but loading it takes 2 ms of each start, and it gives no suggestions.
  */
-export function parseFlags(args: readonly string[], flags: FlagTable): ParsedFlags {
+export function parseFlags<Table extends FlagTable>(
+  args: readonly string[],
+  flags: Table,
+): ParsedFlags<keyof Table & string> {
   const values = new Map<string, string[]>();
   const positionals: string[] = [];
   const rest = [...args];

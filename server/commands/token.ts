@@ -94,7 +94,7 @@ export const tokenCommand: CommandModule = {
     ],
   },
   async main(args) {
-    const given = parseFlags(args, flags);
+    const given: ParsedFlags = parseFlags(args, flags);
     const [name = ''] = given.positionals;
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
     if (!action) throw noSuchAction(name);

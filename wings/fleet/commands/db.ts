@@ -65,7 +65,8 @@ export const dbCommand: CommandModule = {
     const [action, ...rest] = flags.positionals;
     if ((action !== 'migrate' && action !== 'adopt') || rest.length > 0)
       throw usage('say `assay db migrate` or `assay db adopt`');
-    const foreign = action === 'migrate' ? ['blobs', 'yes', 'delete-orphans'] : ['lease'];
+    const foreign =
+      action === 'migrate' ? (['blobs', 'yes', 'delete-orphans'] as const) : (['lease'] as const);
     for (const name of foreign)
       if (flags.given(name))
         throw usage(`--${name} is a flag of \`assay db ${action === 'migrate' ? 'adopt' : 'migrate'}\``);

@@ -295,8 +295,8 @@ class Rival {
   #whyPrivate(): string | undefined {
     const { sealed } = this.#run;
     if (!sealed.publishable) return undefined;
-    const { privatePaths } = new States(this.#action, this.#context.cache.digests);
-    return sealed.localOnly ?? (sealed.pathSet && privatePaths.whyLocal(sealed.pathSet));
+    const { localOnly, pathSet, states } = sealed;
+    return localOnly ?? (pathSet && states.privatePaths.whyLocal(pathSet));
   }
 }
 

@@ -39,12 +39,11 @@ import { withWorkspace } from './log-workspace.ts';
 import type { HitReceipt } from './receipt.ts';
 
 export async function lookup(action: KeyedAction, context: RunContext): Promise<Hit | undefined> {
-  const { cache, report, now, caller, onFactsDiffer, onEarlier } = context;
-  const store = cache.findsNothing ? undefined : await cache.openStore();
-  if (!store) return undefined;
-  const states = new States(action, cache.digests, cache.systemFiles);
-  const foreign = new ForeignStates(states, now, cache.systemFiles);
-  const local = await findStored(action, states, foreign, store, context);
+  const { cache, report, caller, onFactsDiffer, onEarlier } = context;
+  const comparison = await openComparison(action, context);
+  if (!comparison) return undefined;
+  const { store, states, foreign } = comparison;
+  const local = await findStored(action, comparison, context);
   if (local) return local;
   const remote = await cache.openRemote();
   if (!remote?.usable) return undefined;
@@ -82,36 +81,46 @@ export async function lookup(action: KeyedAction, context: RunContext): Promise<
 }
 
 /** Looks up the result in the local store only, and reports nothing: for a second look just before the command. */
-export async function lookupLocally(
+export async function lookupLocally(action: KeyedAction, context: RunContext): Promise<Hit | undefined> {
+  const comparison = await openComparison(action, context);
+  return comparison && findStored(action, comparison, SILENT);
+}
+
+/** The local store, and what the facts of its results are compared with. */
+interface Comparison {
+  readonly store: Store;
+  readonly states: States;
+  readonly foreign: ForeignStates;
+}
+
+/** Undefined without a store. */
+async function openComparison(
   action: KeyedAction,
   { cache, now }: RunContext,
-): Promise<Hit | undefined> {
+): Promise<Comparison | undefined> {
   const store = cache.findsNothing ? undefined : await cache.openStore();
   if (!store) return undefined;
   const states = new States(action, cache.digests, cache.systemFiles);
-  const foreign = new ForeignStates(states, now, cache.systemFiles);
-  return findStored(action, states, foreign, store, UNTOLD);
+  return { store, states, foreign: new ForeignStates(states, now, cache.systemFiles) };
 }
 
-type Told = Pick<RunContext, 'report' | 'onRefused'>;
+type Listeners = Pick<RunContext, 'report' | 'onRefused'>;
 
-const UNTOLD: Told = { report() {} };
+const SILENT: Listeners = { report() {} };
 
 /** A set that came with a bundle is admitted as one of a remote is. */
 async function findStored(
   action: KeyedAction,
-  states: States,
-  foreign: ForeignStates,
-  store: Store,
-  told: Told,
+  { store, states, foreign }: Comparison,
+  listeners: Listeners,
 ): Promise<Hit | undefined> {
-  const admits = (set: PathSet) => !isImported(set) || isAdmitted(set, foreign, told.report);
+  const admits = (set: PathSet) => !isImported(set) || isAdmitted(set, foreign, listeners.report);
   const find = (stateOf: StateOf) => candidates(action.key, localPathSets(store), stateOf, admits);
   const found = await findHit(find, states, {
     stateOf: states.of,
     hitAt: (candidate) =>
-      storedHit(candidate.key.hash, action.request, store, told, actionBehind(candidate, action)),
-    onFault: (error) => told.report({ type: 'hit-unusable', why: messageOf(error) }),
+      storedHit(candidate.key.hash, action.request, store, listeners, actionBehind(candidate, action)),
+    onFault: (error) => listeners.report({ type: 'hit-unusable', why: messageOf(error) }),
   });
   return found && { ...found, ...LOCAL };
 }
@@ -204,7 +213,7 @@ async function storedHit(
   key: Hash,
   request: RunRequest,
   store: Store,
-  { report, onRefused }: Told,
+  { report, onRefused }: Listeners,
   behind?: Hash,
 ): Promise<StoredHit | undefined> {
   try {
@@ -221,7 +230,7 @@ async function hitFrom(
   request: RunRequest,
   blobs: Blobs,
   behind: Hash | undefined,
-  onRefused: Told['onRefused'],
+  onRefused: Listeners['onRefused'],
 ): Promise<StoredHit | undefined> {
   const result = decodeResult(bytes);
   if (result.exitCode !== 0 && !request.cacheFailures) return undefined;

@@ -23,7 +23,7 @@ import { type MayReplace, withPatterns } from '../path-sets/name-patterns.ts';
 import { addPathSet, type Candidate, candidates, setsIn } from '../path-sets/path-sets.ts';
 import { remembering } from '../path-sets/remembered-states.ts';
 import { hasRival } from '../path-sets/rivals.ts';
-import { States } from '../path-sets/states.ts';
+import type { States } from '../path-sets/states.ts';
 import { localPathSets, type PathSetStorage } from '../path-sets/storage.ts';
 import { endOfLog, type Log } from '../process/log.ts';
 import type { Report } from '../terminal/events.ts';
@@ -62,7 +62,7 @@ export async function publish(
     }
     return NOTHING;
   }
-  const states = new States(action, cache.digests);
+  const { states } = sealed;
   const stateOf = remembering(states.of, sealed.pathSet);
   const foreign = new ForeignStates(states, now);
   const found = await findAddress(action, sealed, localPathSets(store), stateOf, listed ?? [], foreign);

@@ -20,11 +20,11 @@ import { ActionResult } from '../../core/proto/generated/reapi.ts';
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import type { RunRequest } from '../action/request.ts';
 import { ContentCache } from '../files/content-cache.ts';
-import type { FileDigests } from '../files/file-digest.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { RUN } from '../limits.ts';
 import { type Contents, encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
 import type { Output } from '../outputs/outputs.ts';
+import { States } from '../path-sets/states.ts';
 import { buildEvidence, evidenceOfUnwatched, type RunEvidence } from '../trace/evidence.ts';
 import { keepRefusal, whyLocal } from './acceptance.ts';
 import type { RunContext } from './context.ts';
@@ -47,6 +47,8 @@ export interface SealedResult {
   readonly outputs: readonly Output[];
   /** The observed paths, if the action was watched. */
   readonly pathSet?: PathSet;
+  /** What this machine is like after the command, as `pathSet` has it. */
+  readonly states: States;
 }
 
 export interface Unpublishable {
@@ -64,9 +66,10 @@ export function seal(
   const { digests } = context.cache;
   const failure = failureOf(request, execution);
   if (failure !== undefined) return { publishable: false, status: 'unwatched', why: failure };
+  const states = new States(action, digests);
   let evidence: RunEvidence;
   try {
-    evidence = evidenceOf(action, execution, digests);
+    evidence = evidenceOf(action, execution, states);
   } catch (error) {
     // A directory that it listed may be gone or unreadable by now. That must not fail the command.
     return {
@@ -101,6 +104,7 @@ export function seal(
         origin: originOf(action, context.caller),
       }),
       outputs,
+      states,
       status,
       ...(localOnly !== undefined && { localOnly }),
       ...(pathSet && { pathSet }),
@@ -113,10 +117,10 @@ export function seal(
 function evidenceOf(
   action: KeyedAction,
   { watched, unwatched, attempt }: Execution,
-  digests: FileDigests,
+  states: States,
 ): RunEvidence {
-  if (watched) return buildEvidence(action, watched, digests);
-  return evidenceOfUnwatched(action, unwatched ?? askedFor(action.request), attempt, digests);
+  if (watched) return buildEvidence(action, watched, states);
+  return evidenceOfUnwatched(action, unwatched ?? askedFor(action.request), attempt, states);
 }
 
 /** A result that the run also keeps as an unproven one is for every run that takes those. */

@@ -9,7 +9,6 @@ import { type Finding, READ_KINDS } from '../../hermeticity/verdict/finding.ts';
 import { POLICY_VERSION } from '../../hermeticity/verdict/policy-version.ts';
 import { judge, type Verdict } from '../../hermeticity/verdict/verdict.ts';
 import type { RunRequest } from '../action/request.ts';
-import type { FileDigests } from '../files/file-digest.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { OBSERVED } from '../limits.ts';
 import { type FoundTexts, MachineTextSearch } from '../outputs/machine-text.ts';
@@ -17,7 +16,7 @@ import { timeRefusal } from '../path-sets/file-times.ts';
 import { type Fact, gatherPathSet } from '../path-sets/gather.ts';
 import { UNKNOWN } from '../path-sets/kernel-files.ts';
 import { propertyText } from '../path-sets/machine.ts';
-import { States } from '../path-sets/states.ts';
+import type { States } from '../path-sets/states.ts';
 import { withoutInputLinks } from './linked-inputs.ts';
 import { machineFacts, machineTexts } from './machine-facts.ts';
 import { withFolderProbes } from './output-folders.ts';
@@ -49,9 +48,8 @@ export function isObserved(request: Pick<RunRequest, 'observed' | 'unordered'>, 
   return !request.unordered?.().has(path);
 }
 
-export function buildEvidence(action: KeyedAction, watched: Watched, digests: FileDigests): RunEvidence {
+export function buildEvidence(action: KeyedAction, watched: Watched, states: States): RunEvidence {
   const { report, folders, where } = watched;
-  const states = new States(action, digests);
   const verdict =
     where === 'sandbox'
       ? judgeInSandbox(action, watched)
@@ -84,9 +82,9 @@ export function evidenceOfUnwatched(
   action: KeyedAction,
   why: string,
   attempt: Watched | undefined,
-  digests: FileDigests,
+  states: States,
 ): RunEvidence {
-  const seen = attempt ? buildEvidence(action, attempt, digests) : nothingSeen();
+  const seen = attempt ? buildEvidence(action, attempt, states) : nothingSeen();
   const { evidence } = seen;
   const gaps = [why, ...evidence.gaps];
   const { sandbox: sandboxed } = action.request;

@@ -35,7 +35,9 @@ export const WATCHING_OFF = 'it ran with --hermetic=off';
  * `declared`: the run accessed nothing undeclared. `observed`: it did, and facts of its path set stand for
  * all of it. `unproven`: no fact can stand for something that it did. `unwatched`: there was no tracer.
  */
-export type EvidenceStatus = 'declared' | 'observed' | 'unproven' | 'unwatched';
+export const EVIDENCE_STATUSES = ['declared', 'observed', 'unproven', 'unwatched'] as const;
+
+export type EvidenceStatus = (typeof EVIDENCE_STATUSES)[number];
 
 export function evidenceStatusOf(evidence: Evidence | undefined): EvidenceStatus {
   if (!evidence || evidence.tracer === NO_TRACER) return 'unwatched';

@@ -1,7 +1,8 @@
 // The differences of a miss as a person reads them: where the earlier action was seen, then groups of lines with both
 // states.
 // Values of variables are shown where this machine has both actions; else digests stand for them.
-import type { FactGroup, KeyDifference } from '../../store/actions/difference.ts';
+import type { FactGroup } from '../../core/metadata/run-report.ts';
+import type { KeyDifference } from '../../store/actions/difference.ts';
 import { differenceText } from '../../store/actions/miss-text.ts';
 import { looksSecretVariable } from '../action/environment.ts';
 import type { SeenIn } from './history.ts';

@@ -2,7 +2,8 @@
 // sets will not tell them: the facts of an earlier run, or an action that only a server has.
 // Like an action, the blob may be evicted. Then the reason is all that is left.
 import { digestOf, type Hash } from '../../core/digest.ts';
-import { type ReportedDifference, RUN_REPORT } from '../../core/metadata/run-report.ts';
+import { RUN_REPORT } from '../../core/metadata/run-report.ts';
+import type { ReportedDifference } from '../../core/metadata/run-report-schema.ts';
 import { parseRelPath } from '../../core/path.ts';
 import { differences, type KeyDifference } from '../../store/actions/difference.ts';
 import { causeOfDifference } from '../../store/actions/miss.ts';

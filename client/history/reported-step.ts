@@ -2,7 +2,7 @@
 // differences are names, and the states of facts.
 import { usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
-import type { ReportedStep } from '../../core/metadata/run-report.ts';
+import type { ReportedStep } from '../../core/metadata/run-report-schema.ts';
 import { isStepId } from '../../core/metadata/step-id.ts';
 import { runOf } from '../remote/run-of.ts';
 import { parseRemoteUrl } from '../remote/url.ts';

@@ -1,6 +1,7 @@
 // Asks an Assay server for a run that was reported to it. A person waits for the answer: every fault is an error.
 import { AssayError, messageOf } from '../../core/errors.ts';
-import { type ReportedStep, RUNS_PATH } from '../../core/metadata/run-report.ts';
+import { RUNS_PATH } from '../../core/metadata/run-report.ts';
+import type { ReportedStep } from '../../core/metadata/run-report-schema.ts';
 import { REPORT } from '../limits.ts';
 import { authorization } from './authorization.ts';
 import { serverAddress } from './url.ts';

@@ -1,6 +1,6 @@
 // The report of `assay run -- COMMAND`: a run of one step. It collects what the run's events tell beside its
 // summary. It is loaded with every such run, so it imports types alone; build-report.ts makes the report.
-import type { ReportedFinding } from '../../core/metadata/run-report.ts';
+import type { ReportedFinding } from '../../core/metadata/run-report-schema.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { RunSummary } from '../run/run.ts';
 import type { RunEvent } from '../terminal/events.ts';

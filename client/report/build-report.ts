@@ -1,13 +1,8 @@
 // Makes the report of a run from what was recorded.
 // Guarantee: it has no content, no value of a variable and no command line.
 import { randomUUID } from 'node:crypto';
-import {
-  type ReportedStep,
-  RUN_REPORT,
-  RUNS_FORM,
-  type RunReport,
-  STEP_IDS_FORM,
-} from '../../core/metadata/run-report.ts';
+import { RUN_REPORT, RUNS_FORM, STEP_IDS_FORM } from '../../core/metadata/run-report.ts';
+import type { ReportedStep, RunReport } from '../../core/metadata/run-report-schema.ts';
 import type { StepId } from '../../core/metadata/step-id.ts';
 import { VERSION } from '../../core/version.ts';
 import type { Variables } from '../action/environment.ts';

@@ -1,6 +1,6 @@
 // Collects what a report tells of a run from the run's events. It is loaded with every run, so it imports types
 // alone; build-report.ts makes the report.
-import type { ReportedFinding } from '../../core/metadata/run-report.ts';
+import type { ReportedFinding } from '../../core/metadata/run-report-schema.ts';
 import type { GraphEvent, StepEnd } from '../view/events.ts';
 
 export interface StepRecord {

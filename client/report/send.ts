@@ -1,5 +1,6 @@
 // Sends the report of a run to the remote's server. Whatever fails, the run goes on as if there were no reports.
-import { RUNS_PATH, type RunReport } from '../../core/metadata/run-report.ts';
+import { RUNS_PATH } from '../../core/metadata/run-report.ts';
+import type { RunReport } from '../../core/metadata/run-report-schema.ts';
 import type { Store } from '../../store/store.ts';
 import { REPORT } from '../limits.ts';
 import { authorization } from '../remote/authorization.ts';

@@ -10,7 +10,8 @@
 import type { Digest, Hash } from '../../core/digest.ts';
 import { type EvidenceStatus, lacksProof } from '../../core/evidence.ts';
 import type { Checked } from '../../core/metadata/receipt.ts';
-import { type MissCause, type ReportedDifference, RUN_REPORT } from '../../core/metadata/run-report.ts';
+import { RUN_REPORT } from '../../core/metadata/run-report.ts';
+import type { MissCause, ReportedDifference } from '../../core/metadata/run-report-schema.ts';
 import { causeOfMiss } from '../../store/actions/miss.ts';
 import { missText } from '../../store/actions/miss-text.ts';
 import type { RunRequest } from '../action/request.ts';

@@ -3,12 +3,12 @@
 import type { Digest } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
 import type { Checked } from '../../core/metadata/receipt.ts';
+import type { StepOutcome } from '../../core/metadata/run-report.ts';
 import type {
   MissCause,
   ReportedDifference,
   ReportedFinding,
-  StepOutcome,
-} from '../../core/metadata/run-report.ts';
+} from '../../core/metadata/run-report-schema.ts';
 import type { SeenIn } from '../history/history.ts';
 import type { LeaseUse } from '../lease/action-lease.ts';
 import type { StreamName } from '../process/log.ts';

@@ -1,14 +1,17 @@
 // What an Assay server tells about the token that asks.
+import { type Described, listOf, object, optionalField, STRING } from './json-schema.ts';
 
 export const TOKEN_PATH = '/api/v1/token';
 
-export interface TokenInfo {
-  readonly name: string;
+export const TOKEN_INFO = object({
+  name: STRING,
   /** It writes here or below. Empty for the whole server. */
-  readonly namespace: string;
+  namespace: STRING,
   /** What it reads besides, in this order, and what lies above each. */
-  readonly reads: readonly string[];
-  readonly rights: readonly string[];
+  reads: listOf(STRING),
+  rights: listOf(STRING),
   /** In ISO 8601. */
-  readonly expiresAt?: string;
-}
+  expiresAt: optionalField(STRING),
+});
+
+export type TokenInfo = Described<typeof TOKEN_INFO>;

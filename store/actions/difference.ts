@@ -1,6 +1,7 @@
 // The differences between two actions, by name: from their Action, Command and Directory messages, or from what
 // is known of them without values (outline.ts).
 import { type Digest, type Hash, parseDigest } from '../../core/digest.ts';
+import type { FactGroup } from '../../core/metadata/run-report.ts';
 import { join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import { Directory } from '../../core/proto/generated/reapi.ts';
 import { readBlob } from '../shared/read-blob.ts';
@@ -26,10 +27,6 @@ export interface FactChange {
   readonly before: string;
   readonly after: string;
 }
-
-export const FACT_GROUPS = ['files', 'absent', 'listings', 'libraries', 'machine'] as const;
-
-export type FactGroup = (typeof FACT_GROUPS)[number];
 
 /** What of an action is compared. Digests may stand for the words and the values, in both actions. */
 export interface ComparedAction {

@@ -1,6 +1,7 @@
 // The words for a miss, for its cause and for a difference, as runs, servers and pages show them.
 // They have names and no values: a variable or a command line may hold a secret, and a reason is shared in reports.
-import type { MissCause, MissKind } from '../../core/metadata/run-report.ts';
+import type { MissKind } from '../../core/metadata/run-report.ts';
+import type { MissCause } from '../../core/metadata/run-report-schema.ts';
 import type { KeyDifference } from './difference.ts';
 import type { FactNow, Lack, Miss } from './miss.ts';
 

@@ -1,5 +1,5 @@
 // Why an action ran instead of being a hit, as data. miss-text.ts has the words; nothing else writes or reads them.
-import type { MissCause } from '../../core/metadata/run-report.ts';
+import type { MissCause } from '../../core/metadata/run-report-schema.ts';
 import type { KeyDifference } from './difference.ts';
 
 export type Miss =

@@ -2,7 +2,7 @@
 // Guarantee: at most DASHBOARD.shownLogBytes are read, whatever size a result or a report gives its log.
 import { type Digest, digestOf } from '../../core/digest.ts';
 import type { BlobReader } from '../../store/store.ts';
-import type { LogText } from './api/types.ts';
+import type { LogText } from './api/schemas/parts.ts';
 import { DASHBOARD } from './limits.ts';
 
 /** Without text if the server does not have it. `raw`: the log itself, in a result that holds it. */

@@ -1,10 +1,10 @@
 // The newest state of each step as reports of runs write it. A later run replaces it.
 // Its documents begin with what a lookup reads (server/history/step-documents.ts).
 
-import type { ReportedFinding, ReportedStep } from '../../core/metadata/run-report.ts';
+import type { ReportedFinding, ReportedStep } from '../../core/metadata/run-report-schema.ts';
 import { isStepId, type StepId, stepId } from '../../core/metadata/step-id.ts';
 import type { EarlierAction, StoredUnkept } from '../../server/history/step-documents.ts';
-import type { HermeticStep } from './api/types.ts';
+import type { HermeticStep } from './api/schemas/hermeticity.ts';
 import { DASHBOARD } from './limits.ts';
 
 export interface StoredStep extends EarlierAction, HermeticStep {

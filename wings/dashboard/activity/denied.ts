@@ -4,7 +4,7 @@
 import type { Namespace } from '../../../core/namespace.ts';
 import { documentOf } from '../../../server/history/documents.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
-import type { DeniedWrite } from '../api/types.ts';
+import type { DeniedWrite } from '../api/schemas/storage.ts';
 import { DASHBOARD } from '../limits.ts';
 
 export class DeniedWrites {

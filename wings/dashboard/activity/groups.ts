@@ -7,7 +7,7 @@ import { documentOf } from '../../../server/history/documents.ts';
 import type { Caller } from '../../../server/request/caller.ts';
 import type { Session } from '../../../server/request/observer.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
-import type { TailEvent } from '../api/types.ts';
+import type { TailEvent } from '../api/schemas/parts.ts';
 import { DASHBOARD } from '../limits.ts';
 import type { StoredRow } from '../runs/run-documents.ts';
 import { Ring } from './ring.ts';

@@ -2,7 +2,8 @@
 // An event is filed under the namespace of the token that caused it, and shown to those who may read that.
 import { randomUUID } from 'node:crypto';
 import { isInRange, type Namespace, type NamespaceRange, writtenFrom } from '../../../core/namespace.ts';
-import type { Tail, TailEvent } from '../api/types.ts';
+import type { Tail } from '../api/schemas/now.ts';
+import type { TailEvent } from '../api/schemas/parts.ts';
 import { DASHBOARD } from '../limits.ts';
 import { Ring } from './ring.ts';
 

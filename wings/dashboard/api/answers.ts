@@ -2,7 +2,7 @@
 // Guarantee: each answer holds what the request's identity may read.
 import { type Digest, type Hash, isHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
-import type { RunReport } from '../../../core/metadata/run-report.ts';
+import type { RunReport } from '../../../core/metadata/run-report-schema.ts';
 import type { TokenInfo } from '../../../core/metadata/token-info.ts';
 import {
   isInRange,
@@ -34,21 +34,14 @@ import { TrendReview, type TrendsQuery, trendsAnswer } from '../overview/trends.
 import type { Reports } from '../runs/keep-report.ts';
 import { noMisses, rankMisses } from '../runs/misses.ts';
 import { listRuns, type RunsQuery, showRun } from '../runs/runs.ts';
-import type {
-  Action,
-  ActionDifference,
-  Figures,
-  Hermeticity,
-  Misses,
-  Now,
-  Reported,
-  Run,
-  Runs,
-  Setup,
-  Storage,
-  Tail,
-  Trends,
-} from './types.ts';
+import type { Action, ActionDifference } from './schemas/action.ts';
+import type { Hermeticity } from './schemas/hermeticity.ts';
+import type { Misses } from './schemas/misses.ts';
+import type { Figures, Now, Tail } from './schemas/now.ts';
+import type { Reported, Run, Runs } from './schemas/runs.ts';
+import type { Setup } from './schemas/setup.ts';
+import type { Storage } from './schemas/storage.ts';
+import type { Trends } from './schemas/trends.ts';
 
 export interface Period {
   /** Until now. */

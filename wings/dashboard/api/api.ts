@@ -1,9 +1,17 @@
-// /api/v1 as a fastify plugin (types.ts has the list of addresses). A GET also takes the cookie of a browser's
-// login. Each route names the rights that it needs; what it answers is bounded by the namespaces of the token.
+// /api/v1 as a fastify plugin. ROUTES has each address with its rights, its parameters and its answer; the checks of
+// requests and OpenAPI come from it. The pages show nothing but these answers, and scripts read the same.
+//
+// Times are ISO 8601 in UTC, durations are milliseconds, sizes are bytes, rates are from 0 to 1. A field that is not known
+// is absent. Texts come from clients: a page must escape them. A GET also takes the cookie of a browser's login.
+//
+// Runs, misses, trends and hermeticity hold what the token may read: its own namespace, those that it reads besides, and
+// with `overview` or `admin` those below. Figures (now, tail, figures, storage, setup) hold what its rights show: `stats`
+// its own namespace, `overview` and `admin` also those below, `server:stats` the whole server.
 import type { FastifyInstance } from 'fastify';
 import { parseHash } from '../../../core/digest.ts';
-import { RUNS_PATH, type RunReport } from '../../../core/metadata/run-report.ts';
-import { TOKEN_PATH } from '../../../core/metadata/token-info.ts';
+import { RUNS_PATH } from '../../../core/metadata/run-report.ts';
+import { REPORT_SCHEMA, type RunReport } from '../../../core/metadata/run-report-schema.ts';
+import { TOKEN_INFO, TOKEN_PATH } from '../../../core/metadata/token-info.ts';
 import { all, READ_RUNS } from '../../../server/access/rights.ts';
 import { authorized, onlyMethods } from '../../../server/http/app.ts';
 import { jsonErrors } from '../../../server/http/error-response.ts';
@@ -11,8 +19,14 @@ import type { Exchange } from '../../../server/http/exchange.ts';
 import { Reports } from '../runs/keep-report.ts';
 import * as answers from './answers.ts';
 import { type DescribedRoute, openApi } from './openapi.ts';
-import { REPORT_SCHEMA } from './report-schema.ts';
-import * as schemas from './schemas.ts';
+import { ACTION, ACTION_DIFFERENCE } from './schemas/action.ts';
+import { HERMETICITY_ANSWER } from './schemas/hermeticity.ts';
+import { MISSES } from './schemas/misses.ts';
+import { FIGURES, NOW, TAIL } from './schemas/now.ts';
+import { RUN_ANSWER, RUNS } from './schemas/runs.ts';
+import { SETUP } from './schemas/setup.ts';
+import { STORAGE } from './schemas/storage.ts';
+import { TRENDS } from './schemas/trends.ts';
 
 const READ_ACTION = all('results:read', 'blobs:read');
 const STATS = all('stats');
@@ -35,14 +49,14 @@ export const ROUTES: readonly Route[] = [
   {
     url: '/api/v1/now',
     summary: 'Health, today, warnings and the newest runs',
-    answers: schemas.NOW,
+    answers: NOW,
     needs: STATS,
     answer: (exchange) => answers.now(exchange),
   },
   {
     url: '/api/v1/tail',
     summary: 'The newest lookups and writes, after a position',
-    answers: schemas.TAIL,
+    answers: TAIL,
     needs: STATS,
     query: { after: '^.{1,100}$' },
     answer: (exchange, { after }) => answers.tail(exchange, after),
@@ -50,7 +64,7 @@ export const ROUTES: readonly Route[] = [
   {
     url: '/api/v1/figures',
     summary: 'Counts over time',
-    answers: schemas.FIGURES,
+    answers: FIGURES,
     needs: STATS,
     query: { from: TIME, to: TIME, namespace: ANY_NAME },
     answer: (exchange, query) => answers.figures(exchange, query),
@@ -58,7 +72,7 @@ export const ROUTES: readonly Route[] = [
   {
     url: RUNS_PATH,
     summary: 'Runs, newest first',
-    answers: schemas.RUNS,
+    answers: RUNS,
     needs: READ_RUNS,
     query: {
       repository: ANY_NAME,
@@ -77,14 +91,14 @@ export const ROUTES: readonly Route[] = [
   {
     url: `${RUNS_PATH}/:id`,
     summary: 'One run with its steps',
-    answers: schemas.RUN_SHAPE,
+    answers: RUN_ANSWER,
     needs: READ_RUNS,
     answer: (exchange, _query, { id = '' }) => answers.runAnswer(exchange, id),
   },
   {
     url: '/api/v1/misses',
     summary: 'Causes of misses, ranked by the time that they cost',
-    answers: schemas.MISSES,
+    answers: MISSES,
     needs: READ_RUNS,
     query: { days: NUMBER, namespace: ANY_NAME },
     answer: (exchange, { days, namespace }) =>
@@ -93,7 +107,7 @@ export const ROUTES: readonly Route[] = [
   {
     url: '/api/v1/trends',
     summary: 'Weeks, branches, steps, pull requests, slower and flaky steps of reported runs',
-    answers: schemas.TRENDS,
+    answers: TRENDS,
     needs: READ_RUNS,
     query: { weeks: NUMBER, repository: ANY_NAME, branch: ANY_NAME, step: ANY_NAME, namespace: ANY_NAME },
     answer: (exchange, { weeks, ...query }) =>
@@ -102,7 +116,7 @@ export const ROUTES: readonly Route[] = [
   {
     url: '/api/v1/hermeticity',
     summary: 'Steps by their evidence, findings and divergences',
-    answers: schemas.HERMETICITY_SHAPE,
+    answers: HERMETICITY_ANSWER,
     needs: READ_RUNS,
     query: { days: NUMBER },
     answer: (exchange, { days }) => answers.hermeticity(exchange, numberIn('days', days)),
@@ -110,28 +124,28 @@ export const ROUTES: readonly Route[] = [
   {
     url: '/api/v1/storage',
     summary: 'What fills the store, who writes, tokens and nodes',
-    answers: schemas.STORAGE,
+    answers: STORAGE,
     needs: STATS,
     answer: (exchange) => answers.storage(exchange),
   },
   {
     url: '/api/v1/setup',
     summary: 'What to write for each tool, and whether it was seen',
-    answers: schemas.SETUP,
+    answers: SETUP,
     needs: STATS,
     answer: (exchange) => answers.setup(exchange),
   },
   {
     url: TOKEN_PATH,
     summary: 'The namespaces and the rights of the token that asks',
-    answers: schemas.TOKEN,
+    answers: TOKEN_INFO,
     needs: all(),
     answer: async (exchange) => answers.token(exchange),
   },
   {
     url: '/api/v1/actions/:key',
     summary: 'One action with its result',
-    answers: schemas.ACTION,
+    answers: ACTION,
     needs: READ_ACTION,
     query: { namespace: ANY_NAME },
     answer: async (exchange, { namespace }, { key = '' }) =>
@@ -140,7 +154,7 @@ export const ROUTES: readonly Route[] = [
   {
     url: '/api/v1/actions/:key/difference',
     summary: 'What differs between two actions',
-    answers: schemas.DIFFERENCE,
+    answers: ACTION_DIFFERENCE,
     needs: READ_ACTION,
     query: { to: KEY },
     answer: async (exchange, { to = '' }, { key = '' }) =>

@@ -1,9 +1,10 @@
 // The description of /api/v1 for programs: OpenAPI 3.1, made from the routes themselves.
+import type { JsonSchema } from '../../../core/metadata/json-schema.ts';
 import { RUNS_PATH } from '../../../core/metadata/run-report.ts';
+import { REPORT_SCHEMA } from '../../../core/metadata/run-report-schema.ts';
 import { VERSION } from '../../../core/version.ts';
 import type { Requirement } from '../../../server/access/rights.ts';
-import { REPORT_SCHEMA } from './report-schema.ts';
-import { type AnswerShape, REPORTED, schemaOf } from './schemas.ts';
+import { REPORTED } from './schemas/runs.ts';
 
 export interface DescribedRoute {
   /** Of fastify: parameters begin with ":". */
@@ -11,7 +12,7 @@ export interface DescribedRoute {
   readonly needs: Requirement;
   readonly query?: Readonly<Record<string, string>>;
   readonly summary: string;
-  readonly answers: AnswerShape;
+  readonly answers: JsonSchema<unknown>;
 }
 
 export function openApi(routes: readonly DescribedRoute[]): object {
@@ -58,7 +59,7 @@ function operationOf({ url, needs, query = {}, summary, answers }: DescribedRout
         : `Needs ${needs.rights.join(needs.isAny ? ' or ' : ' and ')}.`,
     parameters: [...inPath, ...inQuery],
     responses: {
-      200: { description: 'The answer', content: { 'application/json': { schema: schemaOf(answers) } } },
+      200: { description: 'The answer', content: { 'application/json': { schema: answers } } },
       ...REFUSALS,
     },
   };
@@ -83,7 +84,7 @@ function postAt(url: string): object {
       responses: {
         201: {
           description: 'The run is kept',
-          content: { 'application/json': { schema: schemaOf(REPORTED) } },
+          content: { 'application/json': { schema: REPORTED } },
         },
         ...REFUSALS,
       },

@@ -1,5 +1,5 @@
 // The lights of Set up: green from the first request of a tool.
-import type { Setup, ToolSetup } from '../api/types.ts';
+import type { Setup, ToolSetup } from '../api/schemas/setup.ts';
 
 const PAUSE_MS = 2000;
 

@@ -1,5 +1,6 @@
 // The newest lookups and writes, as they happen. All text comes from clients: it is set as text, never as markup.
-import type { Tail, TailEvent } from '../api/types.ts';
+import type { Tail } from '../api/schemas/now.ts';
+import type { TailEvent } from '../api/schemas/parts.ts';
 import { visible } from './visible.ts';
 
 const PAUSE_MS = 2000;

@@ -1,7 +1,7 @@
 // A key with two results as a row: what differs, from which byte on, who wrote each, and what to do.
 import type { Namespace } from '../../../core/namespace.ts';
 import type { ListedDivergence } from '../../../store/review/divergences.ts';
-import type { DivergenceRow } from '../api/types.ts';
+import type { DivergenceRow } from '../api/schemas/parts.ts';
 import { shown } from '../runs/run-documents.ts';
 
 export interface DivergenceReader {

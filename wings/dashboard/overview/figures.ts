@@ -9,7 +9,7 @@ import type { History } from '../../../store/history.ts';
 import type { Counters } from '../activity/counters.ts';
 import { HOUR } from '../activity/figures.ts';
 import { activityOf } from '../activity/of-server.ts';
-import type { Figures, LeaseTotals, Totals } from '../api/types.ts';
+import type { Figures, LeaseTotals, Totals } from '../api/schemas/now.ts';
 
 export const DAY = 24 * HOUR;
 

@@ -1,6 +1,6 @@
 // Hermeticity: every step of the fleet by the evidence of its newest run, the newest findings, and divergences.
 import { isInRange, type Namespace, type NamespaceRange, writtenFrom } from '../../../core/namespace.ts';
-import type { Hermeticity } from '../api/types.ts';
+import type { Hermeticity } from '../api/schemas/hermeticity.ts';
 import { DASHBOARD } from '../limits.ts';
 import { type DivergenceReader, divergenceRow } from './divergence-row.ts';
 import type { ReviewedSteps } from './step-review.ts';

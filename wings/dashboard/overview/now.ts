@@ -7,7 +7,7 @@ import type { ServerContext } from '../../../server/context.ts';
 import type { History } from '../../../store/history.ts';
 import { HOUR } from '../activity/figures.ts';
 import { activityOf } from '../activity/of-server.ts';
-import type { Now, Totals, Warning } from '../api/types.ts';
+import type { Now, Totals, Warning } from '../api/schemas/now.ts';
 import { listRuns } from '../runs/runs.ts';
 import { DAY, figuresIn, totalsOf } from './figures.ts';
 import { tokensOf } from './storage.ts';

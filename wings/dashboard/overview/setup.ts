@@ -6,7 +6,7 @@ import type { History } from '../../../store/history.ts';
 import { Counters } from '../activity/counters.ts';
 import { HOUR } from '../activity/figures.ts';
 import { activityOf } from '../activity/of-server.ts';
-import type { Setup, ToolSetup } from '../api/types.ts';
+import type { Setup, ToolSetup } from '../api/schemas/setup.ts';
 import { DAY } from './figures.ts';
 
 /** A tool that was seen in this time is connected. */

@@ -6,7 +6,7 @@ import type { NamespaceRange } from '../../../core/namespace.ts';
 import { documentsIn } from '../../../server/history/documents.ts';
 import { STEP_KIND } from '../../../server/history/step-documents.ts';
 import type { History } from '../../../store/history.ts';
-import type { FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
+import type { FindingRow, Hermeticity, HermeticStep } from '../api/schemas/hermeticity.ts';
 import { DASHBOARD } from '../limits.ts';
 import type { StoredStep } from '../stored-step.ts';
 import { HeldAnswers } from './held-answers.ts';

@@ -14,7 +14,7 @@ import type {
   Storage,
   TokenRow,
   UsageRow,
-} from '../api/types.ts';
+} from '../api/schemas/storage.ts';
 import { DASHBOARD } from '../limits.ts';
 import { withoutNumber } from '../pull-requests.ts';
 import type { NamespaceUsage, Surveyed } from './survey.ts';

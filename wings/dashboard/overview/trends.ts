@@ -15,7 +15,7 @@ import type {
   TimedCommit,
   Trends,
   TrendWeek,
-} from '../api/types.ts';
+} from '../api/schemas/trends.ts';
 import { DASHBOARD } from '../limits.ts';
 import { isOfPullRequests, withoutNumber } from '../pull-requests.ts';
 import { type DurationBuckets, durationQuantile } from '../trends/durations.ts';

@@ -2,7 +2,8 @@
 import { type Html, html, multiline, NOTHING } from '../../../core/html/html.ts';
 import { bytes, counted } from '../../../core/text/amounts.ts';
 import { plainLog } from '../../../core/text/plain-log.ts';
-import type { Action, ActionDifference, ActionResultDetails, FileRow, LogText } from '../api/types.ts';
+import type { Action, ActionDifference, ActionResultDetails, FileRow } from '../api/schemas/action.ts';
+import type { LogText } from '../api/schemas/parts.ts';
 import { divergenceCard } from './divergence.ts';
 import { fileTree } from './file-tree.ts';
 import { absolute, ago, duration, short } from './format.ts';

@@ -1,7 +1,7 @@
 // Two results of one key, side by side from the first differing byte on.
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import { count } from '../../../core/text/amounts.ts';
-import type { DivergenceRow } from '../api/types.ts';
+import type { DivergenceRow } from '../api/schemas/parts.ts';
 import { ago, short } from './format.ts';
 import { badge, link, sentence, table } from './parts.ts';
 import { protocolWord } from './words.ts';

@@ -1,7 +1,7 @@
 // A list of paths as a tree that folds, by the browser's own means.
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import { bytes, counted } from '../../../core/text/amounts.ts';
-import type { FileRow } from '../api/types.ts';
+import type { FileRow } from '../api/schemas/action.ts';
 
 interface Folder {
   readonly folders: Map<string, Folder>;

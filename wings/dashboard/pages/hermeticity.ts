@@ -2,7 +2,7 @@
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import { count, counted } from '../../../core/text/amounts.ts';
-import type { FindingRow, Hermeticity, HermeticStep } from '../api/types.ts';
+import type { FindingRow, Hermeticity, HermeticStep } from '../api/schemas/hermeticity.ts';
 import { divergenceCard } from './divergence.ts';
 import { ago } from './format.ts';
 import { badge, bar, copyable, empty, link, section, table } from './parts.ts';

@@ -1,7 +1,7 @@
 // Misses worth fixing: what made steps run again, ranked by the minutes that it cost.
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import { count, counted } from '../../../core/text/amounts.ts';
-import type { Misses, MissRow } from '../api/types.ts';
+import type { Misses, MissRow } from '../api/schemas/misses.ts';
 import { ago, duration, percent } from './format.ts';
 import { bar, choiceOf, empty, link, table, tile, tiles } from './parts.ts';
 import { causeWord } from './words.ts';

@@ -1,7 +1,7 @@
 // Now: one sentence of health, today beside the same weekday before, warnings, and what is happening.
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import { bytes, count, counted } from '../../../core/text/amounts.ts';
-import type { FigurePoint, Figures, Now, Tail, Totals } from '../api/types.ts';
+import type { FigurePoint, Figures, Now, Tail, Totals } from '../api/schemas/now.ts';
 import { ago, duration, percent, short, weekday } from './format.ts';
 import { callout, empty, link, section, sentence, table, tile, tiles } from './parts.ts';
 import { runRows } from './runs.ts';

@@ -3,7 +3,8 @@ import { type Html, html, multiline, NOTHING } from '../../../core/html/html.ts'
 import { bytes, count, counted } from '../../../core/text/amounts.ts';
 import { plainLog } from '../../../core/text/plain-log.ts';
 import { mayHaveActions } from '../../../server/request/tools.ts';
-import type { FailedStep, Run, TailEvent } from '../api/types.ts';
+import type { TailEvent } from '../api/schemas/parts.ts';
+import type { FailedStep, Run } from '../api/schemas/runs.ts';
 import { isOfPullRequests, pullRequestOf } from '../pull-requests.ts';
 import { ago, duration, short } from './format.ts';
 import { callout, empty, link, section, table, tile, tiles, webLink } from './parts.ts';

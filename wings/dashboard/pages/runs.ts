@@ -1,7 +1,8 @@
 // Runs: what was built, by whom, with how many hits.
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import { count } from '../../../core/text/amounts.ts';
-import type { RunRow, Runs } from '../api/types.ts';
+import type { RunRow } from '../api/schemas/parts.ts';
+import type { Runs } from '../api/schemas/runs.ts';
 import { ago, duration, short } from './format.ts';
 import { bar, choiceOf, empty, link, table } from './parts.ts';
 import { RUN_OUTCOMES, runOutcome, runTitle } from './words.ts';

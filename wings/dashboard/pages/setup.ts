@@ -2,7 +2,7 @@
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import { counted } from '../../../core/text/amounts.ts';
 import { TOOLS } from '../../../server/request/tools.ts';
-import type { Setup, ToolSetup } from '../api/types.ts';
+import type { Setup, ToolSetup } from '../api/schemas/setup.ts';
 import { ago } from './format.ts';
 import { copyable } from './parts.ts';
 

@@ -1,7 +1,7 @@
 // Storage and trust: what fills the store, what leaves it, and who writes to it.
 import { type Html, html, NOTHING } from '../../../core/html/html.ts';
 import { bytes, count, counted } from '../../../core/text/amounts.ts';
-import type { AccountRow, NamespaceRow, Storage, TokenRow, UsageRow } from '../api/types.ts';
+import type { AccountRow, NamespaceRow, Storage, TokenRow, UsageRow } from '../api/schemas/storage.ts';
 import { ago, duration, percent } from './format.ts';
 import { badge, bar, callout, empty, section, table, tile, tiles } from './parts.ts';
 

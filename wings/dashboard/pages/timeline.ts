@@ -1,8 +1,9 @@
 // The steps of a run as a table with a bar for each: when it began, how long it waited and ran. The bars are
 // drawn on the server, so they need no script.
 import { type Html, html, NOTHING, type Value } from '../../../core/html/html.ts';
+import type { ReportedFacts } from '../../../core/metadata/run-report-schema.ts';
 import { bytes, counted } from '../../../core/text/amounts.ts';
-import type { ActionFacts, Run, RunStep } from '../api/types.ts';
+import type { Run, RunStep } from '../api/schemas/runs.ts';
 import { duration } from './format.ts';
 import { badge, copyable, link } from './parts.ts';
 import { STEP_TONES, statusWord, stepOutcome } from './words.ts';
@@ -98,7 +99,7 @@ function factsOf(step: RunStep): Html[] {
   );
 }
 
-function factText({ files, absent, listings, libraries, machine }: ActionFacts): string {
+function factText({ files, absent, listings, libraries, machine }: ReportedFacts): string {
   const parts = [
     [files, 'file'],
     [absent, 'absent path'],

@@ -13,7 +13,7 @@ import type {
   TimedCommit,
   Trends,
   TrendWeek,
-} from '../api/types.ts';
+} from '../api/schemas/trends.ts';
 import { ago, duration, percent, short } from './format.ts';
 import { bar, choiceOf, empty, link, section, table, tile, tiles } from './parts.ts';
 

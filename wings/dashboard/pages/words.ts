@@ -1,7 +1,9 @@
 // The words and colours of outcomes, causes and statuses: one for each, on all pages.
 import type { EvidenceStatus } from '../../../core/evidence.ts';
 import type { Html } from '../../../core/html/html.ts';
-import type { MissCause, RunOutcome, RunRow, StepOutcome, TailEvent } from '../api/types.ts';
+import type { StepOutcome } from '../../../core/metadata/run-report.ts';
+import type { MissCause } from '../../../core/metadata/run-report-schema.ts';
+import type { RunOutcome, RunRow, TailEvent } from '../api/schemas/parts.ts';
 import { badge, type Tone } from './parts.ts';
 
 type Word = readonly [Tone, string];

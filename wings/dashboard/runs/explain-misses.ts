@@ -2,7 +2,7 @@
 // The server compares the action with the one that the same step had in the run before.
 // It works after the report was answered, and within a bound: an unexplained miss stays as it was reported.
 import { type Hash, isHash } from '../../../core/digest.ts';
-import type { MissCause } from '../../../core/metadata/run-report.ts';
+import type { MissCause } from '../../../core/metadata/run-report-schema.ts';
 import { differences, type KeyDifference } from '../../../store/actions/difference.ts';
 import { causeOfMiss, missBy } from '../../../store/actions/miss.ts';
 import { missText } from '../../../store/actions/miss-text.ts';

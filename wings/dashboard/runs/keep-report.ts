@@ -1,6 +1,6 @@
 // Keeps a reported run. The answer does not wait for the explanation of misses, which may read many blobs.
 import { AssayError } from '../../../core/errors.ts';
-import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
+import type { ReportedStep, RunReport } from '../../../core/metadata/run-report-schema.ts';
 import type { StepId } from '../../../core/metadata/step-id.ts';
 import { type NamespaceRange, writtenFrom } from '../../../core/namespace.ts';
 import { contentOf } from '../../../server/history/documents.ts';

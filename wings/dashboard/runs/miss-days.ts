@@ -5,7 +5,8 @@
 // A page reads tens of thousands of causes, and parsing them is most of its work. So a document has each name
 // once, and its causes as lists.
 
-import type { MissCause, MissKind } from '../../../core/metadata/run-report.ts';
+import type { MissKind } from '../../../core/metadata/run-report.ts';
+import type { MissCause } from '../../../core/metadata/run-report-schema.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
 import { DASHBOARD } from '../limits.ts';
 import { Names, PeriodSums, type Placed, type Sums } from '../period-sums.ts';

@@ -6,7 +6,7 @@ import type { NamespaceRange } from '../../../core/namespace.ts';
 import { documentsIn } from '../../../server/history/documents.ts';
 import { causeText } from '../../../store/actions/miss-text.ts';
 import type { History } from '../../../store/history.ts';
-import type { Misses, MissRow } from '../api/types.ts';
+import type { Misses, MissRow } from '../api/schemas/misses.ts';
 import { DASHBOARD } from '../limits.ts';
 import {
   byLoss,

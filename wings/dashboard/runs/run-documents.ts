@@ -12,7 +12,7 @@
 // A run is filed under the namespace that its token writes to. Who may read that namespace may read its runs.
 
 import { hash } from 'node:crypto';
-import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
+import type { ReportedStep, RunReport } from '../../../core/metadata/run-report-schema.ts';
 import type { StepId } from '../../../core/metadata/step-id.ts';
 import { type Namespace, writtenFrom } from '../../../core/namespace.ts';
 import { type DocumentName, documentOf } from '../../../server/history/documents.ts';
@@ -23,7 +23,7 @@ import {
   UNKEPT_KIND,
 } from '../../../server/history/step-documents.ts';
 import type { HistoryDocument } from '../../../store/history.ts';
-import type { RunRow } from '../api/types.ts';
+import type { RunRow } from '../api/schemas/parts.ts';
 import { DASHBOARD } from '../limits.ts';
 import { idOf, type StoredStep, withUnkept } from '../stored-step.ts';
 import type { RunMisses } from './miss-days.ts';

@@ -7,7 +7,7 @@ import type { Identity } from '../../../server/access/identity.ts';
 import { identity, MAIN, OTHER, sourceOf } from '../../../test/server/access/identities.ts';
 import { ask, type TestServer } from '../../../test/server/rig.ts';
 import { resultWith } from '../../../test/store/content.ts';
-import type { Action as ShownAction } from '../api/types.ts';
+import type { Action as ShownAction } from '../api/schemas/action.ts';
 import { miss, reportOf } from './reports.ts';
 import { testServer } from './rig.ts';
 

@@ -1,6 +1,6 @@
 // The causes of misses, added up by day: over processes, after an explanation, after a failure, and within bounds.
 import { expect, test } from 'vitest';
-import type { MissCause } from '../../../core/metadata/run-report.ts';
+import type { MissCause } from '../../../core/metadata/run-report-schema.ts';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { documentOf } from '../../../server/history/documents.ts';
 import { causeText } from '../../../store/actions/miss-text.ts';

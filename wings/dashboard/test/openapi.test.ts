@@ -9,6 +9,7 @@ import { testServer } from './rig.ts';
 
 interface Schema {
   readonly type: string;
+  readonly enum?: readonly unknown[];
   readonly items?: Schema;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -32,8 +33,10 @@ interface Described {
 /** Where an answer and its description differ. */
 function differences(value: unknown, schema: Schema | undefined, at: string): string[] {
   if (!schema) return [`${at} is not described`];
-  const type = Array.isArray(value) ? 'array' : typeof value;
-  if (type !== schema.type) return [`${at} is ${type}, described as ${schema.type}`];
+  const type = Array.isArray(value) ? 'array' : Number.isInteger(value) ? 'integer' : typeof value;
+  const fits = type === schema.type || (type === 'integer' && schema.type === 'number');
+  if (schema.enum && !schema.enum.includes(value)) return [`${at} is ${value}, which its description lacks`];
+  if (!fits) return [`${at} is ${type}, described as ${schema.type}`];
   if (Array.isArray(value))
     return value.flatMap((one, index) => differences(one, schema.items, `${at}[${index}]`));
   if (typeof value !== 'object' || value === null) return [];

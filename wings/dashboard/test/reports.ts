@@ -1,6 +1,6 @@
 // Reports of runs for tests.
 import { randomUUID } from 'node:crypto';
-import type { ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
+import type { ReportedStep, RunReport } from '../../../core/metadata/run-report-schema.ts';
 
 export function step(name: string, more: Partial<ReportedStep> = {}): ReportedStep {
   return {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type Hash, toWire } from '../../../core/digest.ts';
-import type { RunReport } from '../../../core/metadata/run-report.ts';
+import type { RunReport } from '../../../core/metadata/run-report-schema.ts';
 import { Action, Command, Directory } from '../../../core/proto/generated/reapi.ts';
 import type { Identity } from '../../../server/access/identity.ts';
 import { causeText } from '../../../store/actions/miss-text.ts';
@@ -19,7 +19,9 @@ import {
 } from '../../../test/server/access/identities.ts';
 import { ask, codeIn, type TestServerOptions } from '../../../test/server/rig.ts';
 import { contentOf, putOne } from '../../../test/store/content.ts';
-import type { Hermeticity, Misses, Reported, Run, Runs } from '../api/types.ts';
+import type { Hermeticity } from '../api/schemas/hermeticity.ts';
+import type { Misses } from '../api/schemas/misses.ts';
+import type { Reported, Run, Runs } from '../api/schemas/runs.ts';
 import { miss, reportOf, step } from './reports.ts';
 import { testServer } from './rig.ts';
 

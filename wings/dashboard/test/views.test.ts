@@ -7,7 +7,11 @@ import { identity, sourceOf } from '../../../test/server/access/identities.ts';
 import { ask } from '../../../test/server/rig.ts';
 import { resultWith } from '../../../test/store/content.ts';
 import { ROUTES } from '../api/api.ts';
-import type { Figures, Misses, Now, Runs, Setup, Storage, Tail } from '../api/types.ts';
+import type { Misses } from '../api/schemas/misses.ts';
+import type { Figures, Now, Tail } from '../api/schemas/now.ts';
+import type { Runs } from '../api/schemas/runs.ts';
+import type { Setup } from '../api/schemas/setup.ts';
+import type { Storage } from '../api/schemas/storage.ts';
 import { reportOf, step } from './reports.ts';
 import { FOR_ADMINS, testServer } from './rig.ts';
 

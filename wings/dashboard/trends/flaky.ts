@@ -3,7 +3,8 @@
 //
 // Not guaranteed: a failed command leaves no facts. A step looks flaky if an undeclared file that it reads changed after
 // the failure.
-import type { MissKind, ReportedStep, RunReport } from '../../../core/metadata/run-report.ts';
+import type { MissKind } from '../../../core/metadata/run-report.ts';
+import type { ReportedStep, RunReport } from '../../../core/metadata/run-report-schema.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import { contentOf, documentOf } from '../../../server/history/documents.ts';
 import { type EarlierAction, earlierOfStep } from '../../../server/history/step-documents.ts';

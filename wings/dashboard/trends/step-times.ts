@@ -3,7 +3,7 @@
 // Guarantee: a commit is named only if the step took clearly longer in nearly all runs from it on than in those before.
 //
 // Not guaranteed: runs do not name their machines. Slower machines from one commit on look like a slower commit.
-import type { RunReport } from '../../../core/metadata/run-report.ts';
+import type { RunReport } from '../../../core/metadata/run-report-schema.ts';
 import { contentOf, documentOf } from '../../../server/history/documents.ts';
 import type { History, HistoryDocument } from '../../../store/history.ts';
 import { DASHBOARD } from '../limits.ts';

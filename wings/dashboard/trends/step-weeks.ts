@@ -6,7 +6,7 @@
 //    step; then those of steps, then those of repositories. What was made one stays one.
 // W2 The main branch of a repository is kept apart from all others as long as its repository is.
 
-import type { RunReport } from '../../../core/metadata/run-report.ts';
+import type { RunReport } from '../../../core/metadata/run-report-schema.ts';
 import { DASHBOARD } from '../limits.ts';
 import { Names, PeriodSums, type Placed, type Sums } from '../period-sums.ts';
 import { addDuration, type DurationBuckets, durationBucketOf } from './durations.ts';

@@ -1,7 +1,7 @@
 // Fills a disk store for the benchmark of the dashboard: results and blobs of several teams and tools, runs as clients
 // report them, and the figures of a week. All of it goes through the ports that a server uses.
 import { type Digest, digestOf, type Hash, toWire } from '../../../../core/digest.ts';
-import type { MissCause, ReportedStep, RunReport } from '../../../../core/metadata/run-report.ts';
+import type { MissCause, ReportedStep, RunReport } from '../../../../core/metadata/run-report-schema.ts';
 import { type Namespace, parseNamespace, protocolNamespace } from '../../../../core/namespace.ts';
 import { Action, ActionResult, Command } from '../../../../core/proto/generated/reapi.ts';
 import { MINUTE } from '../../../../core/units.ts';

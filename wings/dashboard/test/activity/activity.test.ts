@@ -13,7 +13,10 @@ import { ask } from '../../../../test/server/rig.ts';
 import { resultWith } from '../../../../test/store/content.ts';
 import { Activity } from '../../activity/activity.ts';
 import type { StoredLookups } from '../../activity/groups.ts';
-import type { Now, Run, Runs, Setup, Storage, Tail } from '../../api/types.ts';
+import type { Now, Tail } from '../../api/schemas/now.ts';
+import type { Run, Runs } from '../../api/schemas/runs.ts';
+import type { Setup } from '../../api/schemas/setup.ts';
+import type { Storage } from '../../api/schemas/storage.ts';
 import { testServer } from '../rig.ts';
 
 const ROOT = identity('root', { namespace: '', rights: 'read-write,server:stats' });

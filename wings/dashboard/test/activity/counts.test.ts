@@ -6,7 +6,9 @@ import { GrpcClient } from '../../../../test/rig/grpc.ts';
 import { identity, MAIN, sourceOf } from '../../../../test/server/access/identities.ts';
 import { METADATA, metadataOf } from '../../../../test/server/request/metadata.ts';
 import { ask } from '../../../../test/server/rig.ts';
-import type { Runs, Setup, Tail } from '../../api/types.ts';
+import type { Tail } from '../../api/schemas/now.ts';
+import type { Runs } from '../../api/schemas/runs.ts';
+import type { Setup } from '../../api/schemas/setup.ts';
 import { testServer } from '../rig.ts';
 
 const ROOT = identity('root', { namespace: '', rights: 'read-write,server:stats' });

@@ -4,7 +4,7 @@ import { digestOf } from '../../../../core/digest.ts';
 import { Workshop } from '../../../../test/rig/assay.ts';
 import { identity, sourceOf } from '../../../../test/server/access/identities.ts';
 import { ask, type TestServer } from '../../../../test/server/rig.ts';
-import type { Run, Runs } from '../../api/types.ts';
+import type { Run, Runs } from '../../api/schemas/runs.ts';
 import { reportOf, step } from '../reports.ts';
 import { testServer } from '../rig.ts';
 

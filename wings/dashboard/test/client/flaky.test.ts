@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Workshop } from '../../../../test/rig/assay.ts';
 import { identity, sourceOf } from '../../../../test/server/access/identities.ts';
 import { ask } from '../../../../test/server/rig.ts';
-import type { Trends } from '../../api/types.ts';
+import type { Trends } from '../../api/schemas/trends.ts';
 import { testServer } from '../rig.ts';
 
 const MAIN = identity('main', { namespace: 'acme/app/main' });

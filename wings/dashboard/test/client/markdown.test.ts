@@ -6,7 +6,7 @@ import { markdownOf } from '../../../../client/view/markdown.ts';
 import { Workshop } from '../../../../test/rig/assay.ts';
 import { identity, sourceOf } from '../../../../test/server/access/identities.ts';
 import { ask } from '../../../../test/server/rig.ts';
-import type { Runs } from '../../api/types.ts';
+import type { Runs } from '../../api/schemas/runs.ts';
 import { testServer } from '../rig.ts';
 
 let shop: Workshop;

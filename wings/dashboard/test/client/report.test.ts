@@ -10,7 +10,8 @@ import { Workshop } from '../../../../test/rig/assay.ts';
 import { runSteps } from '../../../../test/rig/graph.ts';
 import { identity, sourceOf } from '../../../../test/server/access/identities.ts';
 import { ask, type TestServer } from '../../../../test/server/rig.ts';
-import type { Misses, Run, Runs } from '../../api/types.ts';
+import type { Misses } from '../../api/schemas/misses.ts';
+import type { Run, Runs } from '../../api/schemas/runs.ts';
 import { testServer } from '../rig.ts';
 
 const TEAM = identity('team', { namespace: 'acme' });

@@ -2,24 +2,15 @@
 // reading direction. `NASTY` is in every text that a client chooses.
 
 import { TOOLS } from '../../../../server/request/tools.ts';
-import type {
-  Action,
-  ActionDifference,
-  Figures,
-  Hermeticity,
-  Misses,
-  Now,
-  Run,
-  RunRow,
-  RunStep,
-  Runs,
-  Setup,
-  StepTotals,
-  Storage,
-  TailEvent,
-  Totals,
-  Trends,
-} from '../../api/types.ts';
+import type { Action, ActionDifference } from '../../api/schemas/action.ts';
+import type { Hermeticity } from '../../api/schemas/hermeticity.ts';
+import type { Misses } from '../../api/schemas/misses.ts';
+import type { Figures, Now, Totals } from '../../api/schemas/now.ts';
+import type { RunRow, TailEvent } from '../../api/schemas/parts.ts';
+import type { Run, RunStep, Runs } from '../../api/schemas/runs.ts';
+import type { Setup } from '../../api/schemas/setup.ts';
+import type { Storage } from '../../api/schemas/storage.ts';
+import type { StepTotals, Trends } from '../../api/schemas/trends.ts';
 
 export const AT = Date.parse('2026-11-17T15:00:00Z');
 

@@ -1,6 +1,7 @@
 // A step is flaky if it failed and passed with one key. A failure that something explains is none.
 import { expect, test } from 'vitest';
-import type { MissKind, ReportedStep } from '../../../../core/metadata/run-report.ts';
+import type { MissKind } from '../../../../core/metadata/run-report.ts';
+import type { ReportedStep } from '../../../../core/metadata/run-report-schema.ts';
 import { parseNamespace } from '../../../../core/namespace.ts';
 import { contentOf } from '../../../../server/history/documents.ts';
 import { memoryHistory } from '../../../../store/memory/history.ts';

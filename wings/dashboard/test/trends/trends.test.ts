@@ -1,10 +1,10 @@
 // /api/v1/trends: weeks by branch and step, what pull requests cost, slower and flaky steps, and who sees which of them.
 import { expect, test } from 'vitest';
-import type { RunReport } from '../../../../core/metadata/run-report.ts';
+import type { RunReport } from '../../../../core/metadata/run-report-schema.ts';
 import type { Identity } from '../../../../server/access/identity.ts';
 import { identity, MAIN, OTHER, PULL, SIBLING, sourceOf } from '../../../../test/server/access/identities.ts';
 import { ask } from '../../../../test/server/rig.ts';
-import type { StepTotals, Trends } from '../../api/types.ts';
+import type { StepTotals, Trends } from '../../api/schemas/trends.ts';
 import { WEEK_MS, weekOf } from '../../trends/step-weeks.ts';
 import { miss, reportOf, step } from '../reports.ts';
 import { testServer } from '../rig.ts';

@@ -1,4 +1,4 @@
-// What the wings of this build do around the commands of steps, for the commands of the trunk and the library.
+// The hook of the wings of this build around the commands of steps, for the commands of the trunk and the library.
 // The list of wings is loaded by the first step that needs it, so a hit loads none.
 import type { StepHook } from '../client/run/step-hook.ts';
 

@@ -1,4 +1,4 @@
-// Which of two results of one key is served. Otherwise the first one stays.
+// Decides which of two results of one key a store serves. Without a reason the first one stays.
 // A success takes the place of a failure: most clients ignore a failed result, and the key would never be a hit.
 // A proven result takes the place of an unproven one: most runs refuse that, and the key would never be a hit.
 //

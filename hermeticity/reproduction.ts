@@ -1,4 +1,4 @@
-// What further runs of a command under other conditions showed: data for reports.
+// The findings of further runs of a command under other conditions: data for reports.
 import type { Finding } from './verdict/finding.ts';
 
 export interface VariationReport {

@@ -1,4 +1,4 @@
-// Which code answers a request: the hot path, or fastify.
+// Chooses the code that answers a request: the hot path, or fastify.
 //
 // The hot path is every URL of a blob, a result or an artifact. It goes around fastify, because a router that
 // decodes and matches costs 8 % of a small hit (docs/MEASUREMENTS.md#0020), and because a key must be taken

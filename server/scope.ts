@@ -78,13 +78,13 @@ export abstract class RequestScope implements RequestContext {
     return this.#store?.namespace;
   }
 
-  /** Who writes, for the store and the write log. */
+  /** The writer, for the store and the write log. */
   writer(): Writer {
     const { name } = this.store.identity;
     return { name, from: this.remoteAddress ?? '', via: this.label, at: Date.now() };
   }
 
-  /** Of a result that came with a bundle, the bundle is told and not the route. */
+  /** The writer of a result that came with a bundle is the bundle, not the route. */
   #resultWriter(): Writer {
     const { [BUNDLE_HEADER]: bundle } = this.headers;
     const isNamed = typeof bundle === 'string' && isHash(bundle);

@@ -20,6 +20,6 @@ export interface ServerPart {
   observe?(server: ServerContext): Observer;
   /** How a browser shows the error at an address that does not exist. */
   readonly htmlErrors?: ErrorFormat;
-  /** It has POST RUNS_PATH (core/metadata/run-report.ts), and clients are told so. */
+  /** It has POST RUNS_PATH (core/metadata/run-report.ts), and answers announce it to clients. */
   readonly takesReports?: boolean;
 }

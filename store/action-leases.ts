@@ -56,7 +56,7 @@ export interface Acquired {
   readonly replaced?: LeaseState | undefined;
 }
 
-/** Who says that it holds a lease. */
+/** The client that says that it holds a lease. */
 export interface Holding {
   readonly id: string;
   readonly fence: Fence;

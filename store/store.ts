@@ -60,7 +60,7 @@ export interface ResultAddress {
   readonly key: Hash;
 }
 
-/** Who stored a result. A server records it; a local store does not. */
+/** The writer of a result. A server records it; a local store does not. */
 export interface Writer {
   /** The name of the identity. */
   readonly name: string;

@@ -1,6 +1,5 @@
-// What a step reads of the workspace beyond its declaration: the path set of a stored result that would be a hit here
-// and now.
-// Nothing is fetched but the result itself. Undefined if no result holds, or if its run was not wholly watched: then
+// Finds the undeclared reads of a step in the workspace: the path set of a stored result that would be a hit here and
+// now. The search fetches nothing but the result itself. Undefined if no result holds, or if its run was not wholly watched: then
 // nobody knows what the step reads in this state of the workspace.
 import { decodeEvidence, evidenceStatusOf } from '../../core/evidence.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';

@@ -100,7 +100,7 @@ function addressNow(action: KeyedAction, { set }: Hit, { digests, systemFiles }:
   return resultKey(action.key.hash, set, new States(action, digests, systemFiles).of).hash;
 }
 
-/** What there is to say about the step was said when it ran. */
+/** The run reported everything about the step when it ran. */
 const SILENT = { stdout: { write() {} }, stderr: { write() {} }, report() {} } as const;
 
 function bytesOf(outputs: readonly Output[]): number {

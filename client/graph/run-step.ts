@@ -42,8 +42,8 @@ export async function runStep(step: Step, context: StepContext, slot: ScheduleSl
     replay(known.inPlace.log, logStreamsOf(step, emit));
     return known.inPlace.end;
   }
-  const ordinary = await context.stepRunner();
-  return ordinary.run(step, { ...context, slot }, known);
+  const runner = await context.stepRunner();
+  return runner.run(step, { ...context, slot }, known);
 }
 
 export const NOTHING_DONE = {

@@ -1,4 +1,4 @@
-// What all executed steps of a graph share: the caches, scratch folders, and one staging folder that stays
+// The resources that all executed steps of a graph share: the caches, scratch folders, and one staging folder that stays
 // between steps.
 
 import type { Step } from '../config/step.ts';

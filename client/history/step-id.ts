@@ -1,4 +1,4 @@
-// Which step an action belongs to, for a server that keeps the newest run of each one (core/metadata/step-id.ts).
+// The id of the step of an action, for a server that keeps the newest run of each one (core/metadata/step-id.ts).
 // The id is the same in every clone, wherever it lies: by the repository, the folder of the workspace in it, and the
 // step's name. No path of the machine gets in.
 import { basename, relative } from 'node:path';

@@ -1,4 +1,4 @@
-// What `assay init` says about programs that were not found.
+// The lines of `assay init` about programs that it did not find.
 // One line for each program and remedy. It names only dependencies that a package.json declares.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

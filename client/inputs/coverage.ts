@@ -1,4 +1,4 @@
-// What a declaration covers: whether a new file at some path would be an input. Decides like a scan, for one
+// Decides whether a declaration covers a path: whether a new file there would be an input. It decides like a scan, for one
 // path at a time, whether or not the path exists.
 import { isWithin, join, parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import type { RunRequest } from '../action/request.ts';

@@ -1,4 +1,4 @@
-// What a pattern can match, decided by its text alone. Nothing is read from disk, so a fresh checkout and a
+// Finds the paths that a pattern can match, by its text alone. It reads nothing from disk, so a fresh checkout and a
 // built one give the same answer. If the text does not tell whether a path is a file or a folder, it may be
 // both.
 import picomatch from 'picomatch';

@@ -63,8 +63,8 @@ export interface LeaseQuestion<Result> {
   readonly isAsked: boolean;
   /** Of this machine, newest first. */
   history(): readonly HistoryEntry[];
-  /** The EarlierAction of the step, as a remote told it. */
-  readonly told: Uint8Array | undefined;
+  /** The EarlierAction of the step, as a remote sent it. */
+  readonly fromRemote: Uint8Array | undefined;
   readonly lookAgain: AskedLease<Result>['lookAgain'];
   /** Undefined without a wing that asks. */
   ask(asked: AskedLease<Result>): Promise<LeaseInHand<Result> | undefined>;
@@ -79,9 +79,9 @@ export class ActionLease<Result> {
   #isOver = false;
 
   private constructor(question: LeaseQuestion<Result>) {
-    const { request, isAsked, history, told } = question;
+    const { request, isAsked, history, fromRemote } = question;
     const isWanted = isAsked && keepsResults(request);
-    const known = isWanted ? knownRun(request, history(), told) : undefined;
+    const known = isWanted ? knownRun(request, history(), fromRemote) : undefined;
     this.#question = question;
     this.#isWanted = known?.isKept ?? false;
     this.#knownMs = known?.commandMs;

@@ -1,5 +1,5 @@
-// What is known of the last run of a step, whatever its inputs were: how long its command took, and whether its result
-// was kept. This machine's history comes first; else what an Assay server told with a miss.
+// The last run of a step, with any inputs: how long its command took, and whether its result was kept.
+// The run looks in this machine's history first, then in the answer of an Assay server to the lookup that missed.
 import type { RunRequest } from '../action/request.ts';
 import { earlierIn } from '../history/earlier.ts';
 import { type HistoryEntry, stepOf } from '../history/history.ts';
@@ -11,11 +11,11 @@ export interface KnownRun {
   readonly isKept: boolean;
 }
 
-/** `entries`: newest first. `told`: the EarlierAction of the step, as a remote sent it. */
+/** `entries`: newest first. `fromRemote`: the EarlierAction of the step, as a remote sent it. */
 export function knownRun(
   request: RunRequest,
   entries: readonly HistoryEntry[],
-  told: Uint8Array | undefined,
+  fromRemote: Uint8Array | undefined,
 ): KnownRun {
   const { workspace, name } = request;
   const step = stepOf(request);
@@ -23,7 +23,7 @@ export function knownRun(
     entry.step === step || (name !== undefined && entry.name === name && entry.workspace === workspace);
   const last = entries.find((entry) => !entry.exitCode && entry.commandMs !== undefined && isSame(entry));
   if (last) return { commandMs: last.commandMs, isKept: last.notKept === undefined };
-  const there = told && earlierIn(told);
+  const there = fromRemote && earlierIn(fromRemote);
   if (!there || there.outcome === 'none' || there.exitCode) return { commandMs: undefined, isKept: true };
   return { commandMs: there.ranMs, isKept: there.notKept === undefined };
 }

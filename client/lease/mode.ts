@@ -1,4 +1,4 @@
-// Whether a run asks for action leases: --action-lease, else ASSAY_ACTION_LEASE, else it does. Every run loads this.
+// The mode of action leases of a run: by --action-lease, else by ASSAY_ACTION_LEASE, else auto. Every run loads this.
 import { type ParsedFlags, usage } from '../../core/cli/command.ts';
 import type { Variables } from '../action/environment.ts';
 import type { ActionLeaseMode } from '../lease/action-lease.ts';

@@ -1,4 +1,4 @@
-// Whose results lie in an outbox: jobs of a pull request and of main may share one store and one address, and none may
+// The name of the sender of an outbox: jobs of a pull request and of main may share one store and one address, and none may
 // publish what the other one made.
 //
 // The name of a sender reveals no token. Short tokens, which each job gets anew, are one sender for each namespace. Their text

@@ -1,4 +1,4 @@
-// What counts of a listing: the state of a folder's names and types, the same for the names that a command was shown and
+// The state of a listing: of a folder's names and types, the same for the names that a command was shown and
 // for those that are there now.
 // Guaranteed: every name counts with its type, except by one of these rules.
 //

@@ -1,4 +1,4 @@
-// What a command inherits from the process that starts it, as texts: user, groups, limits, priority.
+// The state that a command inherits from the process that starts it, as texts: user, groups, limits, priority.
 // Assay passes them on unchanged, so its own are those of the command.
 import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';

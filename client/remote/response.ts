@@ -17,7 +17,7 @@ export async function expectSuccess(response: Response): Promise<Response> {
  */
 const WRITE_REFUSALS: readonly number[] = [401, 403, 405, 413, 429, 507];
 
-/** Of these, the ones that are about the token and not about space. */
+/** Those of them that are about the token and not about space. */
 const LASTING: readonly number[] = [401, 403, 405];
 
 export async function expectTaken(response: Response): Promise<Response> {

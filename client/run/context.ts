@@ -1,4 +1,4 @@
-// What a run gets from its caller: the caches, the environment, the output streams, the clock and hooks.
+// The context that a run gets from its caller: the caches, the environment, the output streams, the clock and hooks.
 import type { Hash } from '../../core/digest.ts';
 import type { Variables } from '../action/environment.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';

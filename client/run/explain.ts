@@ -23,33 +23,33 @@ export interface Explanation {
   readonly miss: Miss;
   /** The earlier action, if it is in the local store. */
   readonly against?: Hash;
-  /** Where the earlier run was. Absent if nobody told it. */
+  /** Where the earlier run was. Absent if neither this machine nor the remote knows it. */
   readonly seen?: SeenIn;
   readonly differences: readonly KeyDifference[];
 }
 
-/** What the lookup learned: why a result was refused, which fact differs, what the remote told of the step. */
+/** What the lookup learned: why a result was refused, which fact differs, what the remote sent about the step. */
 type Learned = Pick<MissReasons, 'refusal' | 'factsDiffer' | 'earlier'>;
 
 /** Stores nothing: the command waits for the explanation. This machine's own history comes first. */
 export async function explain(
   action: KeyedAction,
   { cache }: RunContext,
-  { refusal, factsDiffer, earlier: told }: Learned,
+  { refusal, factsDiffer, earlier: fromRemote }: Learned,
 ): Promise<Explanation> {
   const store = await cache.openStore();
   if (!store) return lacking('store');
   const earlier = cache.history.entries();
   // Before the command, which may change its inputs.
-  const blobs = earlier.length > 0 || told ? withMessages(action, store.blobs) : store.blobs;
+  const blobs = earlier.length > 0 || fromRemote ? withMessages(action, store.blobs) : store.blobs;
   if (refusal !== undefined) return { miss: { kind: 'refused', why: refusal }, differences: [] };
   const last = earlier.find((entry) => entry.key === action.key.hash);
   const differs = (last && (await differsNow(action, store, cache.digests))) ?? factsDiffer?.();
-  if (differs) return byFact(differs, last, told);
+  if (differs) return byFact(differs, last, fromRemote);
   if (last) return nothingStored(last, action.request);
   const here = await explainMiss(action, earlier, blobs);
   if (here?.against) return here;
-  const there = (await explainThere(action, cache, blobs, told)) ?? here;
+  const there = (await explainThere(action, cache, blobs, fromRemote)) ?? here;
   return there ?? { miss: { kind: 'first-run' }, differences: [] };
 }
 
@@ -60,22 +60,22 @@ function lacking(lack: Lack): Explanation {
 function byFact(
   { miss, facts }: FactDifference,
   last: HistoryEntry | undefined,
-  told: Uint8Array | undefined,
+  fromRemote: Uint8Array | undefined,
 ): Explanation {
-  const there = told && earlierIn(told);
+  const there = fromRemote && earlierIn(fromRemote);
   const seen = last ? { at: Date.parse(last.at) } : there?.outcome === 'same' ? there : undefined;
   return { miss, ...(seen && { seen: seenIn(seen) }), differences: facts };
 }
 
-/** By what the remote told. Undefined if nobody but this machine can know. */
+/** By the answer of the remote. Undefined if only this machine can know. */
 async function explainThere(
   action: KeyedAction,
   cache: Cache,
   blobs: BlobReader,
-  told: Uint8Array | undefined,
+  fromRemote: Uint8Array | undefined,
 ): Promise<Explanation | undefined> {
   const remote = await cache.openedRemote();
-  const seen = told && earlierIn(told);
+  const seen = fromRemote && earlierIn(fromRemote);
   if (seen?.outcome === 'none') return undefined;
   if (seen?.outcome === 'same') return { ...nothingStored(seen, action.request), seen: seenIn(seen) };
   if (seen?.outline) {

@@ -1,4 +1,4 @@
-// What a run tells of itself in the receipt of its result: where it ran, and which commit was checked out.
+// The origin of a run for the receipt of its result: where it ran, and which commit was checked out.
 // Results are shared. So a receipt has the address of a CI job or the name of a machine, and nothing else of
 // the environment: no user, no path, no value of another variable.
 //

@@ -103,7 +103,7 @@ export async function run(request: RunRequest, given: RunContext): Promise<RunSu
     ...(log && { log }),
     key: action.key.hash,
     ...(notPublished !== undefined && { notPublished }),
-    ...leaseToldOf(ran.actionLease, context.leaseWait.totalMs),
+    ...leaseSummary(ran.actionLease, context.leaseWait.totalMs),
     elapsedMs: context.now() - began,
   };
 }
@@ -138,7 +138,7 @@ async function finishSharing(
   };
 }
 
-function leaseToldOf(
+function leaseSummary(
   use: LeaseUse = 'none',
   waitedMs: number,
 ): Pick<RunSummary, 'actionLease' | 'leaseWaitedMs'> {
@@ -179,7 +179,7 @@ async function makeResult(
     request: action.request,
     isAsked: context.actionLease === 'auto' && !context.cache.findsNothing && !sampled,
     history: () => context.cache.history.entries(),
-    told: reasons.earlier,
+    fromRemote: reasons.earlier,
     lookAgain: () => lookup(action, context),
     ask: async (asked) => (await context.stepHook?.())?.lease?.(action, context, asked),
   });
@@ -289,7 +289,7 @@ async function runCommand(
   const kept = store && (await keepDifferences(differences, store.blobs));
   context.cache.addToHistory({ action, outcome: 'miss', reason, against, seen, differences: kept, ...noted });
   const more = differences.length - RUN_REPORT.maxDifferences;
-  const told = {
+  const explained = {
     ...(differences.length > 0 && { differences: reportedDifferences(differences) }),
     ...(more > 0 && { moreDifferences: more }),
     ...(seen && { seen }),
@@ -301,7 +301,7 @@ async function runCommand(
     status,
     reason,
     cause: causeOfMiss(miss),
-    ...told,
+    ...explained,
     ...stored,
     ...(ended.exitCode !== 0 && { printed: execution.log }),
     outputsWritten: 0,

@@ -195,13 +195,13 @@ function encode(
   execution: Execution,
   outputs: readonly Output[],
   kept: ContentCache,
-  told: Omit<Told, 'action'>,
+  metadata: Omit<ResultMetadata, 'action'>,
 ): Pick<SealedResult, 'publishable' | 'result' | 'contents' | 'made'> {
   const { result, contents } = encodeOutputs(outputs, request.workspace, request.workingDirectory, kept);
   result.exitCode = execution.exitCode;
   const log = withoutWorkspace(execution.log, request.workspace);
   addLog(result, log, contents);
-  addMetadata(result, execution, { ...told, action: key.hash, log });
+  addMetadata(result, execution, { ...metadata, action: key.hash, log });
   return {
     publishable: true,
     result: ActionResult.encode(result).finish(),
@@ -223,7 +223,7 @@ function addLog(result: ActionResult, { stdout, stderr }: StoredLog, contents: C
 }
 
 /** What the result tells of its run. */
-interface Told {
+interface ResultMetadata {
   readonly action: Hash;
   readonly evidence: Evidence;
   readonly origin: RunOrigin;
@@ -232,7 +232,7 @@ interface Told {
 function addMetadata(
   result: ActionResult,
   execution: Execution,
-  { action, evidence, origin, log }: Told & { readonly log: StoredLog },
+  { action, evidence, origin, log }: ResultMetadata & { readonly log: StoredLog },
 ): void {
   result.executionMetadata = {
     worker: origin.where ?? '',

@@ -1,4 +1,4 @@
-// What a finding asks of a person. Reports list findings in this order.
+// The ranks of findings, by what a person has to do. Reports list findings in this order.
 //
 //   fix      nothing can stand for it (network, daemons, removed files), or it is wrong: the result is not kept
 //   left     the command left a file in the workspace that no output names

@@ -1,4 +1,4 @@
-// What invalidates every recorded state: another version of Assay or of the key, another platform, another
+// The properties whose change invalidates every recorded state: another version of Assay or of the key, another platform, another
 // PATH, another machine, user or home, other limits or another priority.
 // The machine is known by its host name and by the kernel's boot id: the same boot has the same processors.
 import { hostname, release } from 'node:os';

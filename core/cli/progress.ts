@@ -1,4 +1,4 @@
-// What a long command tells: its progress on standard error, its report on standard output.
+// The output of a long command: its progress on standard error, its report on standard output.
 // The first line of progress comes at once, the others from time to time. With --json both are JSON.
 import { CLI } from '../limits.ts';
 

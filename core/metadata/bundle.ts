@@ -1,4 +1,4 @@
-// Which bundle a result came with (wings/bundles), as the text of the protocol of its writer. `assay forget --bundle` finds
+// The bundle that a result came with (wings/bundles), as the text of the protocol of its writer. `assay forget --bundle` finds
 // results by it, and a lookup trusts them no more than those of a remote.
 import { type Hash, isHash } from '../digest.ts';
 

@@ -1,4 +1,4 @@
-// What an Assay server tells about the token that asks.
+// The answer of an Assay server about the token that asks.
 import { type Described, listOf, object, optionalField, STRING } from './json-schema.ts';
 
 export const TOKEN_PATH = '/api/v1/token';

@@ -1,8 +1,8 @@
-// Which compiled Python modules only Python's importer opened, and which may count by their bytes for somebody.
+// Finds the compiled Python modules that only Python's importer opened, and those whose bytes may count for another program.
 // Guaranteed: a module has the importer's lens only if every opening of it looks like an import, or if only Python
 // looked for it and found none.
 //
-// The importer lists the folder of the source, and then opens the compiled module once. Whoever copies or packs
+// The importer lists the folder of the source, and then opens the compiled module once. A program that copies or packs
 // modules lists __pycache__ itself, opens a module twice, or never listed the folder of the source.
 import { type AbsPath, parentFolder } from '../../system/paths/absolute-path.ts';
 import type { PathAccess, TraceReport } from '../trace/access.ts';

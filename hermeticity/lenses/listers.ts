@@ -1,4 +1,4 @@
-// Which lens a listing has: by the identity of the program that made it, never by its name alone.
+// Chooses the lens of a listing: by the identity of the program that made it, never by its name alone.
 // A program that runs the user's code in its own process (Python) has a lens only for folders that its importer
 // listed, and that it listed exactly once. A folder has a lens only if all its listers have one.
 // Every other listing by Python or Node has the lens `runtime-1`: all names but the caches of Python's tools.

@@ -1,9 +1,9 @@
-// Which files of an installation in the workspace only the programs read that the installer wrote them for.
-// Guaranteed: such a file counts without the path of its workspace only if nobody else looked at it.
+// Finds the files of an installation in the workspace that only the programs read for which the installer wrote them.
+// Guaranteed: such a file counts without the path of its workspace only if no other program looked at it.
 //
 // An archive, a digest or a size of such a file differs with the path. Python's start-up reads pyvenv.cfg before the process
 // lists anything, and the site module reads it once more; Debian's reads each .pth file twice. A script is read by the program
-// that runs it. Whoever packs an environment lists its folders, or opens its files again.
+// that runs it. A program that packs an environment lists its folders, or opens its files again.
 import { type AbsPath, parentFolder } from '../../system/paths/absolute-path.ts';
 import type { PathAccess, TraceReport } from '../trace/access.ts';
 import type { Listers } from './listers.ts';

@@ -1,4 +1,4 @@
-// What an action declares, in the form that the verdict needs. The caller expands globs and .gitignore; this
+// The declaration of an action, in the form that the verdict needs. The caller expands globs and .gitignore; this
 // room knows neither.
 import type { RelPath } from '../../core/path.ts';
 import { type AbsPath, inside, isAtOrBelow, isBelow, relativeIn } from '../../system/paths/absolute-path.ts';

@@ -1,4 +1,4 @@
-// Which files of the workspace a tool may compare by mtime. An mtime is in no key and no path set, so the
+// Finds the files of the workspace that a tool may compare by mtime. An mtime is in no key and no path set, so the
 // cache must know that a result may depend on one.
 //
 // Decided by program name: make, ninja and `tsc -b` compare the files that they stat. A compiled Python

@@ -1,4 +1,4 @@
-// Whether a run asked a compiler for code that fits this machine's CPU (-march=native and similar). Then the
+// Decides whether a run asked a compiler for code that fits this machine's CPU (-march=native and similar). Then the
 // result depends on the CPU's features. A compiler that is asked for anything else does not look at the CPU.
 import { type AbsPath, relativeIn } from '../../system/paths/absolute-path.ts';
 import type { TraceReport } from '../trace/access.ts';

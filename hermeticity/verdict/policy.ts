@@ -47,7 +47,7 @@ export interface Policy {
   readonly folderListers: ReadonlySet<string>;
   /** Programs that probe outputs to remove them, or to decide whether to build them. */
   readonly outputCheckers: ReadonlySet<string>;
-  /** Of those, programs that only remove: an output that they do not find counts as removed. */
+  /** Those of them that only remove: an output that they do not find counts as removed. */
   readonly removers: ReadonlySet<string>;
   /** Programs that probe a file only if their script says so: to write a file they just open it. */
   readonly shells: ReadonlySet<string>;

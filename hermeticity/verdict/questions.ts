@@ -1,4 +1,4 @@
-// What a question to the kernel is about: a property of the machine, which is compared, or something that cannot be.
+// The subjects of questions to the kernel: a property of the machine, which is compared, or something that cannot be.
 // Every question that hermeticity/native/calls.def traces has an entry, so none is overlooked.
 //
 // Not traced, because every runtime asks at its start: getuid, uname, sysinfo, sched_getaffinity, the limits on

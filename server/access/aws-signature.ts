@@ -15,7 +15,7 @@ export interface S3Keys {
 export interface SignatureCheck {
   /** True if some S3 client can sign: with the server's own S3 keys. */
   readonly isRequired: boolean;
-  /** Who signed the request. Undefined if the signature is wrong, or by a key that nobody has. */
+  /** The identity that signed the request. Undefined if the signature is wrong, or by a key that nobody has. */
   identify(request: SignedRequest): Identity | undefined;
 }
 

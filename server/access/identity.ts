@@ -29,7 +29,7 @@ export interface IdentitySource {
   readonly version?: number | undefined;
   /** Every token that it keeps a record of, for an admin. */
   listed?(): readonly Identity[];
-  /** Who sends a request without a credential. Undefined if such requests are refused. It may change. */
+  /** The identity of a request without a credential. Undefined if such requests are refused. It may change. */
   readonly anonymous?: Identity | undefined;
   /** Of S3's access key, with the secret key that its requests are signed with. */
   identifyAccessKey?(accessKey: string): { identity: Identity; secretKey: string } | undefined;

@@ -18,7 +18,7 @@ export class Capacity {
   readonly bodies: Semaphore;
   /** Downloads that have a chunk of a large blob in memory. */
   readonly downloads: Semaphore;
-  /** Of those, the downloads whose next chunk is being read and verified. */
+  /** The downloads of these whose next chunk is being read and verified. */
   readonly reads: Semaphore;
   /** Chunks that are sent without a copy: they stay in memory until the client has taken them. */
   readonly zeroCopies: Semaphore;

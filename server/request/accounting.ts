@@ -48,7 +48,7 @@ export class Accounting {
   readonly #callers = new Callers();
   readonly #observers: Observer[] = [];
   readonly #predictions = new PredictedResults((asked) => this.lookedUp('ac', { ...asked, found: true }));
-  /** Told, and not counted yet. */
+  /** Reported, and not counted yet. */
   #lookups: LookedUp[] = [];
   readonly #answered: Namespace[] = new Array(ACCOUNTING.countedAtOnce).fill(DEFAULT_NAMESPACE);
   readonly #answeredMs = new Float64Array(ACCOUNTING.countedAtOnce);

@@ -1,4 +1,4 @@
-// Which tool sends a request, and in which of its invocations, by what the tool itself says: the RequestMetadata
+// Finds the tool that sends a request, and its invocation, by what the tool itself says: the RequestMetadata
 // of the Remote Execution API, or the User-Agent. A name that is not known counts as its protocol, so the number
 // of tools has a bound.
 

@@ -6,7 +6,7 @@ import type { LogEntry } from '../../store/log/write-log.ts';
 import type { Identity } from '../access/identity.ts';
 import type { Caller } from './caller.ts';
 
-/** Who asked, when, and where. */
+/** The client, the time and the namespace of a request. */
 export interface Place {
   readonly at: number;
   readonly caller: Caller;

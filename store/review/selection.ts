@@ -1,4 +1,4 @@
-// Which results a person means: by key, namespace, writer, time and bundle. Everything that is given must hold.
+// The results that a person selects: by key, namespace, writer, time and bundle. Everything that is given must hold.
 // The key of an action means every result under it: its own, those behind its path sets, and its snapshots.
 import { parseDuration } from '../../core/cli/command.ts';
 import { type Hash, isHash } from '../../core/digest.ts';

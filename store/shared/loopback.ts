@@ -1,4 +1,4 @@
-// Whether a host is this machine: what is sent there crosses no network.
+// Decides whether a host is this machine: bytes to it cross no network.
 import { BlockList, isIP } from 'node:net';
 
 const LOOPBACK = new BlockList();

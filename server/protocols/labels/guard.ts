@@ -1,4 +1,4 @@
-// Which lease decides whether a label may be written: that of the action whose checkpoint or state the label names.
+// Finds the lease that decides whether a label may be written: that of the action whose checkpoint or state the label names.
 // A checkpoint is KEY/COUNT or KEY/FENCE/COUNT in the namespace `checkpoint`, a state STEP/COMMIT/KEY or
 // STEP/COMMIT/KEY/FENCE in `state`; the lease lies in the namespace above. Any other label can name its action itself.
 import { isSameFence, parseFence } from '../../../core/action-lease.ts';

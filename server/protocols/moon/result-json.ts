@@ -53,7 +53,10 @@ const outputDirectory = message<OutputDirectory>({
 
 const symlinks = list(message<OutputSymlink>({ path: text, target: text, nodeProperties }));
 
-const untold: Codec<ExecutedActionMetadata['auxiliaryMetadata']> = { read: () => [], write: () => undefined };
+const omitted: Codec<ExecutedActionMetadata['auxiliaryMetadata']> = {
+  read: () => [],
+  write: () => undefined,
+};
 
 const executionMetadata = message<ExecutedActionMetadata>({
   worker: text,
@@ -66,7 +69,7 @@ const executionMetadata = message<ExecutedActionMetadata>({
   executionCompletedTimestamp: time,
   outputUploadStartTimestamp: time,
   outputUploadCompletedTimestamp: time,
-  auxiliaryMetadata: untold,
+  auxiliaryMetadata: omitted,
 });
 
 const actionResult = message<ActionResult>({

@@ -26,7 +26,7 @@ interface Query {
   readonly Body: { readonly hashes: readonly string[] };
 }
 
-interface Told extends Omit<Query, 'Body'> {
+interface EventsRequest extends Omit<Query, 'Body'> {
   readonly Body: unknown;
 }
 
@@ -41,7 +41,7 @@ async function endpoints(app: FastifyInstance): Promise<void> {
   }));
 
   /** The client's hit and miss events. The server counts its own, and takes from these what belongs together. */
-  app.post<Told>('/events', { config, schema: { querystring: TEAM, body: EVENTS } }, (request) => {
+  app.post<EventsRequest>('/events', { config, schema: { querystring: TEAM, body: EVENTS } }, (request) => {
     const { exchange, params, query, body } = request;
     tellSessions(exchange, params.namespace, query, body);
     return {};

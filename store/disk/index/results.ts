@@ -14,7 +14,7 @@ import { rowsFrom } from './tables.ts';
 
 const FIRST = Buffer.alloc(1);
 
-/** Who holds the blobs that a result names (A1 of accounts.ts). */
+/** The holders of the blobs that a result names (A1 of accounts.ts). */
 export interface Holders {
   /** The holder of a namespace. EVERYONE without accounts: then everything is held. */
   numberOf(namespace: string): number;

@@ -1,4 +1,4 @@
-// What the page Now shows: health, sums, warnings, the tail of events, and figures over time.
+// The answers behind the page Now: health, sums, warnings, the tail of events, and figures over time.
 import {
   BOOLEAN,
   type Described,

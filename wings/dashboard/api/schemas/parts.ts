@@ -1,4 +1,4 @@
-// What several answers of /api/v1 have in common.
+// The parts that several answers of /api/v1 have in common.
 import { EVIDENCE_STATUSES } from '../../../../core/evidence.ts';
 import {
   BOOLEAN,

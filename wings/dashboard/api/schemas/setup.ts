@@ -1,4 +1,4 @@
-// What to write for each tool, and whether it was seen.
+// The lines to write for each tool, and when the server saw it.
 import {
   BOOLEAN,
   type Described,

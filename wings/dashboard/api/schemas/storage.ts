@@ -1,4 +1,4 @@
-// What fills the store, who writes, tokens and nodes.
+// The contents of the store by team, tool and namespace; refused writes, tokens and nodes.
 import {
   BOOLEAN,
   type Described,

@@ -1,4 +1,4 @@
-// What reported runs did, week by week.
+// The figures of reported runs, week by week.
 import {
   type Described,
   extended,

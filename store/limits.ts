@@ -34,6 +34,8 @@ export const STORE = {
   maxLabelBytes: 512,
   /** Labels without a hit, the newest first, after which a search by prefix ends. Each is a lookup. */
   deadLabels: 1000,
+  /** Labels that one list has at most. */
+  listedLabels: 1000,
 
   // Action leases
 

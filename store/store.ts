@@ -201,6 +201,8 @@ export interface Labels {
    * Only labels whose result is a hit now count.
    */
   newest(namespace: Namespace, prefixes: readonly string[], exact?: string): Promise<Labelled | undefined>;
+  /** Those with this prefix whose result is a hit now, newest first. At most STORE.listedLabels. */
+  all(namespace: Namespace, prefix: string): Promise<readonly Labelled[]>;
 }
 
 /** Labels as an engine stores them, without regard to results. */

@@ -18,10 +18,12 @@ import {
   namespaceBelow,
   writtenFrom,
 } from '../../core/namespace.ts';
+import { STORE } from '../../store/limits.ts';
 import { labelEntry, pathSetEntry, resultEntry, type WriteLog } from '../../store/log/write-log.ts';
 import type {
   Blobs,
   LabelAddress,
+  Labelled,
   Labels,
   ResultAddress,
   ResultChange,
@@ -226,6 +228,14 @@ export class ScopedStore {
           return found;
         }
         return undefined;
+      },
+      all: async (namespace, prefix) => {
+        this.require(SOME_RESULTS);
+        const found = new Map<string, Labelled>();
+        for (const base of this.#lookups)
+          for (const one of await this.#store.labels.all(namespaceBelow(base, namespace), prefix))
+            if (found.size < STORE.listedLabels && !found.has(one.label)) found.set(one.label, one);
+        return [...found.values()];
       },
     };
   }

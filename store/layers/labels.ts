@@ -17,14 +17,14 @@ export function liveLabels(records: LabelRecords, results: Results, leases: Leas
     return (await results.get({ namespace, key })) !== undefined;
   }
 
-  async function firstHit(namespace: Namespace, prefixes: readonly string[]): Promise<Labelled | undefined> {
+  /** Newest first, of one prefix after the other. Labels that are not valid are no prefix. */
+  async function* hits(namespace: Namespace, prefixes: readonly string[]): AsyncGenerator<Labelled> {
     let dead = 0;
-    for (const prefix of prefixes)
+    for (const prefix of prefixes.filter((text) => text === '' || isValidLabel(text)))
       for await (const candidate of records.withPrefix(namespace, prefix)) {
-        if (await isHit(namespace, candidate)) return candidate;
-        if (++dead === STORE.deadLabels) return undefined;
+        if (await isHit(namespace, candidate)) yield candidate;
+        else if (++dead === STORE.deadLabels) return;
       }
-    return undefined;
   }
 
   async function put(
@@ -47,10 +47,16 @@ export function liveLabels(records: LabelRecords, results: Results, leases: Leas
         const named = await records.get({ namespace, label: exact });
         if (named && (await isHit(namespace, named))) return named;
       }
-      return firstHit(
-        namespace,
-        prefixes.filter((text) => text === '' || isValidLabel(text)),
-      );
+      for await (const hit of hits(namespace, prefixes)) return hit;
+      return undefined;
+    },
+    async all(namespace, prefix) {
+      const found: Labelled[] = [];
+      for await (const hit of hits(namespace, [prefix])) {
+        found.push(hit);
+        if (found.length === STORE.listedLabels) break;
+      }
+      return found;
     },
   };
 }

@@ -78,6 +78,16 @@ export function describeLabels(backend: Backend): void {
       expect(outcomes.toSorted()).toEqual(['stored', 'taken', 'taken', 'taken']);
     });
 
+    test('are listed by prefix, newest first, without those whose result is gone', async () => {
+      await labelAll('a-1', 'b-1', 'a-3', 'a-2');
+      const list = async (prefix: string) =>
+        (await labels.all(DEFAULT_NAMESPACE, prefix)).map(({ label }) => label);
+      expect(await list('a-')).toEqual(['a-2', 'a-3', 'a-1']);
+      await opened.lose((await putOne(store, contentOf('a-3', 100))).hash);
+      expect(await list('')).toEqual(['a-2', 'b-1', 'a-1']);
+      expect(await labels.all(TEAM, '')).toEqual([]);
+    });
+
     test('whose result is gone are taken by exactly one of several concurrent puts', async () => {
       const address = { namespace: DEFAULT_NAMESPACE, label: 'same' };
       expect(await labels.put(address, addressOf('gone').key)).toBe('stored');

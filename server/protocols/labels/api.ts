@@ -2,6 +2,7 @@
 // checkpoints. At /labels/v1/NAMESPACE:
 //
 //   GET ?exact=LABEL&prefix=PREFIX&prefix=…   {"label","key"} of that label, else of the newest with a prefix; or 404
+//   GET ?all=PREFIX                           {"labels":[{"label","key"},…]}, newest first, at most 1,000
 //   PUT ?label=LABEL&key=HASH                 200, or 409 if the label names other content that is still stored
 //   PUT …&action=KEY&fence=EPOCH.NUMBER       the same, and 409 unless the newest lease of the action has this fence
 import type { FastifyInstance } from 'fastify';
@@ -27,7 +28,11 @@ export const labelsApi: JsonApi = {
 
 interface Find {
   readonly Params: { readonly namespace?: string };
-  readonly Querystring: { readonly exact?: string; readonly prefix?: string | readonly string[] };
+  readonly Querystring: {
+    readonly exact?: string;
+    readonly prefix?: string | readonly string[];
+    readonly all?: string;
+  };
 }
 
 interface Put {
@@ -49,6 +54,7 @@ async function endpoints(app: FastifyInstance): Promise<void> {
       server: { metrics },
     } = exchange;
     const namespace = parseRequestedNamespace(params.namespace ?? '');
+    if (query.all !== undefined) return { labels: await store.labels.all(namespace, query.all) };
     const found = await store.labels.newest(namespace, [query.prefix ?? []].flat(), query.exact);
     metrics.lookedUp('labels', found !== undefined);
     if (!found) throw MISS;
@@ -81,9 +87,16 @@ const TEXT = { type: 'string' };
 
 const FIND = {
   type: 'object',
-  properties: { exact: TEXT, prefix: { anyOf: [TEXT, { type: 'array', items: TEXT }] } },
+  properties: { exact: TEXT, prefix: { anyOf: [TEXT, { type: 'array', items: TEXT }] }, all: TEXT },
 };
 
-const FOUND = { 200: { type: 'object', properties: { label: TEXT, key: TEXT } } };
+const LABEL = { label: TEXT, key: TEXT };
+
+const FOUND = {
+  200: {
+    type: 'object',
+    properties: { ...LABEL, labels: { type: 'array', items: { type: 'object', properties: LABEL } } },
+  },
+};
 
 const PUT = { type: 'object', properties: { label: TEXT, key: TEXT, action: TEXT, fence: TEXT } };

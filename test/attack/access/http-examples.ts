@@ -85,6 +85,7 @@ function labels(path: string): readonly HttpExample[] {
   return [
     artifact(`${path}?exact=${LABEL}&prefix=a-&label=${LABEL}&key=${KEY.hash}`, { body: () => '' }),
     { path: `${path}?prefix=&label=another-label&key=${KEY.hash}`, body: () => '' },
+    { path: `${path}?all=&label=third-label&key=${KEY.hash}`, body: () => '' },
   ];
 }
 

@@ -92,6 +92,7 @@ export function httpTargets(random: Random): FuzzTarget[] {
       return random.pick([
         request('PUT', `/labels/v1/team?label=${label}&key=${digits(64)}`),
         request('GET', `/labels/v1/team?exact=${label}&prefix=deps-`),
+        request('GET', `/labels/v1/team?all=${label}`),
       ]);
     }),
     target('path-sets', () => {

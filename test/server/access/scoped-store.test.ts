@@ -102,6 +102,20 @@ test('labels are searched namespace by namespace: all prefixes in the own one co
   expect(await find(['node-linux-'])).toBe('node-linux-2');
 });
 
+test('labels are listed once each: the own ones first, then those of main, and no others', async () => {
+  const { as } = views();
+  for (const [who, name] of [
+    [MAIN, 'a-1'],
+    [MAIN, 'a-2'],
+    [SIBLING, 'a-3'],
+    [PULL, 'a-1'],
+  ] as const) {
+    await as(who).results.put({ namespace: WEB, key: KEY }, result(0));
+    await as(who).labels.put({ namespace: WEB, label: name }, KEY);
+  }
+  expect((await as(PULL).labels.all(WEB, 'a-')).map(({ label }) => label)).toEqual(['a-1', 'a-2']);
+});
+
 test('results are listed namespace by namespace', async () => {
   const { as } = views();
   await as(MAIN).results.put(ADDRESS, result(1));
@@ -127,6 +141,7 @@ test('without a right there is nothing of its kind', async () => {
   expect(() => as(none).blobs).toThrow(/blobs:read or blobs:write/);
   expect(() => as(none).results).toThrow(/ASSAY_FORBIDDEN/);
   expect(() => as(READER).uploads).toThrow(/blobs:write/);
+  await expect(as(none).labels.all(WEB, '')).rejects.toThrow(/ASSAY_FORBIDDEN/);
   await expect(as(READER).labels.put({ namespace: WEB, label: 'a' }, KEY)).rejects.toThrow(/labels:write/);
 });
 

@@ -38,6 +38,29 @@ test('a label is found by its name, and the newest one by a prefix', async () =>
   expect(await find('')).toBe(404);
 });
 
+test('all labels with a prefix are listed, the newest first, and none of another namespace', async () => {
+  const server = await start();
+  for (const [label, key] of [
+    ['npm-1', A],
+    ['yarn-1', A],
+    ['npm-2', B],
+  ] as const)
+    await put(server, label, key);
+  const list = async (path: string) => {
+    const { status, body } = await ask(`${server.url}/labels/v1/${path}`);
+    expect(status).toBe(200);
+    return JSON.parse(body.toString());
+  };
+  const [first, second] = [
+    { label: 'npm-2', key: B },
+    { label: 'npm-1', key: A },
+  ];
+  expect(await list('team?all=npm-')).toEqual({ labels: [first, second] });
+  expect(await list('team?all=')).toEqual({ labels: [first, { label: 'yarn-1', key: A }, second] });
+  expect(await list('team?all=pnpm-')).toEqual({ labels: [] });
+  expect(await list('other?all=npm-')).toEqual({ labels: [] });
+});
+
 test('a label never changes its key', async () => {
   const server = await start();
   await put(server, 'npm-1', A);

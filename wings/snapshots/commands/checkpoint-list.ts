@@ -13,9 +13,9 @@ export const checkpointListCommand: CommandModule = {
     usage: USAGE,
     text: [
       'Lists the checkpoints of the local store; with STEP or KEY (a prefix is enough), those of that action,',
-      'and the newest at the remote. Each line says when the checkpoint was sealed and where, how large it is, under which',
+      'also at the remote. Each line says when the checkpoint was sealed and where, how large it is, under which',
       'fence if the run held an action lease, and whether it can be restored. All bytes of a local checkpoint are',
-      'read for that. Of one at the remote only the list of its files is.',
+      'read for that. Of one at the remote only the list of its files is. An older server names only its newest.',
     ].join('\n'),
     flags: REMOTE_FLAGS,
     environment: REMOTE_ENVIRONMENT,

@@ -126,7 +126,12 @@ test('the checkpoints of an action at the remote are listed and restored, too', 
   const store = join(shop.folder, 'other-store');
   const at = ['--remote', server.url, '--store', store];
   expect(await list(...at)).toEqual([]);
-  const [newest] = await list(...at, key);
+  const found = await list(...at, key);
+  expect(found.map(({ number, from }) => [number, from])).toEqual([
+    [2, 'remote'],
+    [1, 'remote'],
+  ]);
+  const [newest] = found;
   expect(newest).toMatchObject({ key, number: 2, from: 'remote', valid: true, bytes: 100_000 });
   const look = join(shop.folder, 'look');
   const restored = await shop.assay(['checkpoint', 'restore', ...at, '--into', look, key]);

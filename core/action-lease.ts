@@ -8,6 +8,8 @@ export const ACTION_LEASES_PATH = '/action-leases/v1/';
 export const ACTION_LEASES_SERVICE = 'assay.v1.ActionLeases';
 /** Each answer has it: other servers answer the URL in many ways. */
 export const ACTION_LEASE_MARK = 'assay.v1.ActionLease';
+/** One wait is open for at most so long: proxies cut a request without an answer after 60 s. A client asks for less only in its last wait. */
+export const LONGEST_POLL_MS = 30_000;
 
 /** A restored store has a later epoch. Within an epoch, numbers grow. */
 export interface Fence {

@@ -52,7 +52,9 @@ export interface LeaseRelease {
 export interface Acquired {
   readonly outcome: 'granted' | 'held' | 'ended';
   readonly lease: LeaseState;
-  /** Of a lease that is granted now: the one that the action had before, if that is remembered. */
+  /** The lease was granted to an earlier request with the same id. */
+  readonly isRepeated?: true;
+  /** Of a lease that is granted now: the one that the action had before, unless the store has forgotten that. */
   readonly replaced?: LeaseState | undefined;
 }
 

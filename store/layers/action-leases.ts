@@ -46,7 +46,10 @@ export function actionLeases(records: LeaseRecords): ActionLeases {
       for (;;) {
         const { now, record } = await find(address);
         const lease = record && stateOf(record, now);
-        if (lease && !lease.end) return { outcome: record.id === request.id ? 'granted' : 'held', lease };
+        if (lease && !lease.end)
+          return record.id === request.id
+            ? { outcome: 'granted', lease, isRepeated: true }
+            : { outcome: 'held', lease };
         if (lease?.end?.reason === 'done' && !isSameFence(lease.fence, request.after))
           return { outcome: 'ended', lease };
         const { id, holder, expectedMs } = request;

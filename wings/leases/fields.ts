@@ -1,5 +1,11 @@
 // The fields of a request for a lease, from JSON or from a message: checked here, so that the rest relies on them.
-import { type Fence, isLeaseId, isReleaseReason, parseFence } from '../../core/action-lease.ts';
+import {
+  type Fence,
+  isLeaseId,
+  isReleaseReason,
+  LONGEST_POLL_MS,
+  parseFence,
+} from '../../core/action-lease.ts';
 import { parseHash } from '../../core/digest.ts';
 import { AssayError } from '../../core/errors.ts';
 import { isStepId, type StepId } from '../../core/metadata/step-id.ts';
@@ -73,7 +79,7 @@ export function stepIdIn({ step }: LeaseFields): StepId | undefined {
 
 export function waitIn({ waitMs }: LeaseFields): number {
   if (!Number.isFinite(waitMs) || waitMs < 0) throw invalid('waitMs is not a number of milliseconds');
-  return Math.min(waitMs, LEASES.pollMs);
+  return Math.min(waitMs, LONGEST_POLL_MS);
 }
 
 export function releaseIn({ reason, detail }: LeaseFields): LeaseRelease {

@@ -1,5 +1,5 @@
 // Every limit of action leases at a server. Their times are in store/limits.ts.
-import { MINUTE, SECOND } from '../../core/units.ts';
+import { MINUTE } from '../../core/units.ts';
 
 export const LEASES = {
   /** Of one token: leases that it holds, and those that ended within recentMs. */
@@ -11,8 +11,6 @@ export const LEASES = {
   waitersPerLease: 1000,
   /** Requests that wait, of a quarter of the connections that a server has by default. */
   openPolls: 1024,
-  /** One request waits for at most so long: proxies cut a request without an answer after 60 s. */
-  pollMs: 30 * SECOND,
   /** How often a server looks whether a lease has ended at another one. */
   lookMs: 250,
   /** How often leases that ended long ago are forgotten, and how many at once. */

@@ -1,10 +1,10 @@
 // What a server counts of leases: who was granted one, who waited, and what that saved.
 import { Gauge, type Registry } from 'prom-client';
+import { isSameFence, LONGEST_POLL_MS } from '../../core/action-lease.ts';
 import type { Identity } from '../../server/access/identity.ts';
 import { CounterCells } from '../../server/request/counter-cells.ts';
 import type { LeaseEvent } from '../../server/request/observer.ts';
 import type { LeaseState } from '../../store/action-leases.ts';
-import { LEASES } from './limits.ts';
 import type { Wait, WaitEnd } from './waiters.ts';
 
 type Tell = (who: Identity, event: LeaseEvent) => void;
@@ -21,7 +21,7 @@ export class LeaseMetrics {
     this.#events = new CounterCells(
       registry,
       'assay_action_leases_total',
-      'Action leases: granted, held by another run when asked for, waited for until the result came, hedged (given up while held), ended with another reason, expired, and refused by a limit.',
+      'Action leases: granted, held by another run when asked for, waited for until the result came, hedged (given up while held), ended with another reason, cancelled (the client left), expired, and refused by a limit.',
       ['event'],
     );
     this.#saved = new CounterCells(
@@ -65,13 +65,14 @@ export class LeaseMetrics {
     this.#count('refused');
   }
 
-  /** A wait for `lease` has ended. A client waits again after LEASES.pollMs; one that asked for less runs itself. */
+  /** A wait for `lease` has ended. A client that asked for LONGEST_POLL_MS waits again; one that asked for less runs itself. */
   waited(who: Identity, found: WaitEnd, { lease, waitMs }: Wait, tookMs: number): void {
     this.#waited.cell().value += tookMs / 1000;
     if (found.end === 'refused') this.refused();
-    else if (found.end === 'gone') this.#told(who, 'hedged');
+    else if (found.end === 'gone') this.#count('cancelled');
     else if (found.end === 'held') {
-      if (waitMs < LEASES.pollMs) this.#told(who, 'hedged');
+      const isOther = !isSameFence(lease.fence, found.lease?.fence);
+      if (!isOther && waitMs < LONGEST_POLL_MS) this.#told(who, 'hedged');
     } else if (found.end === 'published') this.#cameTrue(who, lease.expectedMs ?? 0);
     else if (found.lease?.end?.reason === 'done') this.#cameTrue(who, found.lease.heldMs);
     else this.#count('ended');

@@ -25,7 +25,7 @@ import {
 import { LEASES } from './limits.ts';
 import { LeaseMetrics } from './metrics.ts';
 import { TokenLeases } from './token-leases.ts';
-import { Waiters } from './waiters.ts';
+import { nameOf, Waiters } from './waiters.ts';
 
 export type LeaseOutcome = 'granted' | 'held' | 'ended' | 'published' | 'lost' | 'released' | 'none';
 
@@ -87,7 +87,7 @@ export class LeaseService {
       this.#metrics.refused();
       return answer('none', { why: `this token has ${LEASES.perToken} leases` });
     }
-    const { outcome, lease, replaced } = await caller.server.lifecycle.whileWriting(() =>
+    const { outcome, lease, isRepeated, replaced } = await caller.server.lifecycle.whileWriting(() =>
       this.#leases.acquire(address, { id, holder, expectedMs, after }),
     );
     if (outcome === 'ended') return ended(caller, address, lease);
@@ -95,7 +95,7 @@ export class LeaseService {
       this.#metrics.held();
       return held(caller, address, lease);
     }
-    this.#metrics.granted(caller.store.identity, replaced);
+    if (!isRepeated) this.#metrics.granted(caller.store.identity, replaced);
     this.#tokens.count(token, nameOf(address));
     this.waiters.wake(address);
     return answer('granted', {
@@ -196,8 +196,4 @@ function holderOf({ store }: LeaseCaller, { namespace }: LeaseAddress, { holder 
 
 function answer(outcome: LeaseOutcome, more: Partial<LeaseAnswer> = {}): LeaseAnswer {
   return { mark: ACTION_LEASE_MARK, outcome, ...more };
-}
-
-function nameOf({ namespace, key }: LeaseAddress): string {
-  return `${namespace}\0${key}`;
 }

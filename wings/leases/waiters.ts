@@ -3,7 +3,7 @@
 //
 // Guarantees:
 // - A wait ends within its time, when its client is gone, and when the server stops or is under pressure: waits are the
-//   first that a busy server gives up, because whoever gets no answer runs the action.
+//   first that a busy server gives up, because a client without an answer runs the action.
 // - Their number is bounded, for each lease and in all.
 import { isSameFence } from '../../core/action-lease.ts';
 import type { Namespace } from '../../core/namespace.ts';
@@ -44,6 +44,7 @@ export class Waiters {
   readonly #leases: ActionLeases;
   readonly #now: () => number;
   readonly #refusal: () => string | undefined;
+  /** By the key of the action, in all namespaces. */
   readonly #waiting = new Map<string, Set<Waiting>>();
   #count = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -82,51 +83,58 @@ export class Waiters {
 
   #fullness(address: LeaseAddress): string | undefined {
     if (this.#count >= LEASES.openPolls) return `${LEASES.openPolls} requests wait for leases already`;
-    const size = this.#waiting.get(nameOf(address))?.size ?? 0;
+    let size = 0;
+    for (const one of this.#of(address.key)) if (one.address.namespace === address.namespace) size++;
     return size >= LEASES.waitersPerLease ? `${size} requests wait for this lease already` : undefined;
   }
 
   #add(waiting: Waiting): void {
-    const name = nameOf(waiting.address);
-    const set = this.#waiting.get(name) ?? new Set();
-    this.#waiting.set(name, set.add(waiting));
+    const { key } = waiting.address;
+    const set = this.#waiting.get(key) ?? new Set();
+    this.#waiting.set(key, set.add(waiting));
     this.#lookLater(0);
   }
 
   #remove(waiting: Waiting): void {
-    const set = this.#waiting.get(nameOf(waiting.address));
+    const { key } = waiting.address;
+    const set = this.#waiting.get(key);
     set?.delete(waiting);
-    if (set?.size === 0) this.#waiting.delete(nameOf(waiting.address));
+    if (set?.size === 0) this.#waiting.delete(key);
   }
 
   /** A lease of this action has ended here, or another one was granted. */
-  wake(address: LeaseAddress): void {
-    if (this.#waiting.size > 0) void this.#look([...this.#waitersFor(address)]);
-  }
-
-  *#waitersFor({ key }: LeaseAddress): Generator<Waiting> {
-    for (const waiting of this.#all()) if (waiting.address.key === key) yield waiting;
+  wake({ key }: LeaseAddress): void {
+    void this.#look([...this.#of(key)]);
   }
 
   /** A result, or a path set that leads to one, was stored under this key. */
   published(namespace: string, key: string): void {
-    for (const { address, others, settle, lease } of this.#all())
-      if (address.key === key && others.some((other) => other === namespace))
-        settle({ end: 'published', lease });
+    for (const { others, settle, lease } of this.#of(key))
+      if (others.some((other) => other === namespace)) settle({ end: 'published', lease });
   }
 
-  *#all(): Generator<Waiting> {
-    for (const set of this.#waiting.values()) yield* set;
+  #of(key: string): Iterable<Waiting> {
+    return this.#waiting.get(key) ?? [];
   }
 
-  #lookLater(delayMs: number = LEASES.lookMs): void {
+  #all(): Waiting[] {
+    return [...this.#waiting.values()].flatMap((set) => [...set]);
+  }
+
+  #lookLater(delayMs: number): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#looking ??= this.#look([...this.#all()]).finally(() => {
+      this.#looking ??= this.#look(this.#all()).finally(() => {
         this.#looking = undefined;
-        if (this.#waiting.size > 0) this.#lookLater();
+        this.#lookAgain();
       });
     }, delayMs);
+  }
+
+  /** At the end of the next wait, or earlier. */
+  #lookAgain(): void {
+    const ends = this.#all().map(({ until }) => until - this.#now());
+    if (ends.length > 0) this.#lookLater(Math.max(0, Math.min(LEASES.lookMs, ...ends)));
   }
 
   async #look(waiting: readonly Waiting[]): Promise<void> {
@@ -175,6 +183,6 @@ function wasSeen(state: LeaseState, before: LeaseState | undefined): boolean {
   return before?.end?.reason === 'done' && isSameFence(before.fence, state.fence);
 }
 
-function nameOf({ namespace, key }: LeaseAddress): string {
+export function nameOf({ namespace, key }: LeaseAddress): string {
   return `${namespace}\0${key}`;
 }

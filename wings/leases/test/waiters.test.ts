@@ -1,5 +1,6 @@
 // Bounds of waits and of the leases of a token, and what a busy server gives up first.
 import { expect, test } from 'vitest';
+import { LONGEST_POLL_MS } from '../../../core/action-lease.ts';
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import { actionLeases } from '../../../store/layers/action-leases.ts';
 import { MemoryLeases } from '../../../store/memory/leases.ts';
@@ -18,7 +19,7 @@ async function start(now = Date.now) {
     return { address, lease };
   };
   const wait = ({ address, lease }: Awaited<ReturnType<typeof held>>, isGone = () => false) =>
-    waiters.wait({ address, lease, others: [], waitMs: LEASES.pollMs, isGone });
+    waiters.wait({ address, lease, others: [], waitMs: LONGEST_POLL_MS, isGone });
   return {
     leases,
     waiters,
@@ -77,7 +78,7 @@ test('a result that is stored elsewhere ends the waits for its key alone', async
   const ends: string[] = [];
   const waits = [one, other].map(({ address, lease }) =>
     waiters
-      .wait({ address, lease, others: [DEFAULT_NAMESPACE], waitMs: 2000, isGone: () => false })
+      .wait({ address, lease, others: [DEFAULT_NAMESPACE], waitMs: 300, isGone: () => false })
       .then(({ end }) => ends.push(end)),
   );
   await expect.poll(() => waiters.count).toBe(2);

@@ -1,7 +1,7 @@
 // The mode of action leases of a run: by --action-lease, else by ASSAY_ACTION_LEASE, else auto. Every run loads this.
 import { type ParsedFlags, usage } from '../../core/cli/command.ts';
 import type { Variables } from '../action/environment.ts';
-import type { ActionLeaseMode } from '../lease/action-lease.ts';
+import type { ActionLeaseMode } from './action-lease.ts';
 
 export const ACTION_LEASE_FLAG = {
   type: 'string',

@@ -1,7 +1,6 @@
 // What an action has in hand while its command runs: the leases that this run holds, here and at the server.
 // Guarantee: each of them is released once, with the reason, as soon as that is known. A signal to Assay releases them at
-// once. What is left when the caches close is released then.
-
+// once. The end of the run releases the others.
 import type { LeaseInHand, LeaseUse } from '../../../client/lease/action-lease.ts';
 import { onStop } from '../../../client/process/launch.ts';
 import type { Cache } from '../../../client/run/caches.ts';
@@ -41,7 +40,7 @@ export class InHand implements LeaseInHand<Hit> {
 
   fence(): Fence | 'lost' | undefined {
     const { server } = this.#options;
-    return server?.lost() === undefined ? server?.fence : 'lost';
+    return server?.isLost ? 'lost' : server?.fence;
   }
 
   ended({ exitCode, signal }: Execution, isFailure: boolean): void {
@@ -84,5 +83,5 @@ export class InHand implements LeaseInHand<Hit> {
   }
 }
 
-/** The release is on its way by then. */
+/** The server has got the release by then, or never gets it. */
 const STOP_MS = 100;

@@ -1,32 +1,16 @@
 // Asks for the lease of an action: first among the processes on this machine, then at the server.
-// Whatever goes wrong, the command runs. A run that waits holds no job slot.
+// Guarantees: no failure of a lease stops the command. A run holds no job slot while it waits.
 import { stepIdOf } from '../../../client/history/step-id.ts';
 import type { KeyedAction } from '../../../client/inputs/keyed-action.ts';
 import type { AskedLease, LeaseInHand } from '../../../client/lease/action-lease.ts';
-import type { Cache } from '../../../client/run/caches.ts';
 import type { RunContext } from '../../../client/run/context.ts';
 import type { Hit } from '../../../client/run/hit.ts';
-import { placeOf } from '../../../client/run/run-origin.ts';
 import { InHand } from './in-hand.ts';
 import { RUNNER } from './limits.ts';
-import { LocalLeases } from './local.ts';
 import type { HeldByOther, HeldLease, LeasePlace } from './place.ts';
-import { ServerLeases } from './server.ts';
+import { leasesOf, type RunLeases } from './run-leases.ts';
 import { type Turn, waitForTurn } from './turn.ts';
 import { untilCancelled } from './until-cancelled.ts';
-
-/** The leases of one run, which close with its caches. */
-interface RunLeases {
-  readonly local: LocalLeases;
-  readonly server: ServerLeases | undefined;
-  readonly inHand: Set<InHand>;
-  /** Releases on their way. */
-  readonly releases: Set<Promise<void>>;
-  waiting: number;
-  close(): Promise<void>;
-}
-
-const opened = new WeakMap<Cache, Promise<RunLeases | undefined>>();
 
 export async function lease(
   action: KeyedAction,
@@ -36,49 +20,12 @@ export async function lease(
   const { cache, caller } = context;
   const leases = await leasesOf(cache, caller);
   if (!leases) return new InHand({ use: 'none', cache, track() {} });
-  const asking = new Asking(action, context, asked, leases);
-  const inHand = await asking.ask();
+  const inHand = await new Asking(action, context, asked, leases).ask();
   leases.inHand.add(inHand);
   return inHand;
 }
 
-function leasesOf(cache: Cache, caller: RunContext['caller']): Promise<RunLeases | undefined> {
-  const known = opened.get(cache);
-  if (known) return known;
-  const leases = cache.openBeside(async ({ storeFolder, remoteUrl, token }): Promise<RunLeases> => {
-    const holder = (placeOf(caller) ?? 'a run').slice(0, MOST_HOLDER);
-    const server = remoteUrl && new ServerLeases({ url: remoteUrl, token, holder });
-    const inHand = new Set<InHand>();
-    const releases = new Set<Promise<void>>();
-    return {
-      local: new LocalLeases(storeFolder),
-      server,
-      inHand,
-      releases,
-      waiting: 0,
-      async close() {
-        for (const one of inHand) one.close();
-        await withinTime(Promise.all(releases));
-        await server?.close();
-      },
-    };
-  });
-  opened.set(cache, leases);
-  return leases;
-}
-
-const MOST_HOLDER = 100;
-
-/** Who waits learns by the missing heartbeats what a lost release would have told. */
-async function withinTime(work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, RUNNER.releaseMs);
-  });
-  await Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
-
-/** One action asks. */
+/** The questions of one action. */
 class Asking {
   readonly #action: KeyedAction;
   readonly #context: RunContext;
@@ -124,22 +71,24 @@ class Asking {
 
   async #turnAt(place: LeasePlace): Promise<Turn<Hit>> {
     const { knownMs, isRunning, lookAgain } = this.#asked;
-    const { leaseWait = { totalMs: 0 }, now } = this.#context;
+    const { leaseWait = { totalMs: 0 } } = this.#context;
     if (isRunning || knownMs === undefined || this.#leases.waiting >= RUNNER.waits) {
-      const answer = await place.acquire(undefined);
-      return answer.outcome === 'granted' ? answer : { outcome: 'none' };
+      const answer = await place.acquire(undefined, Number.POSITIVE_INFINITY);
+      if (answer.outcome === 'granted') return answer;
+      return { outcome: answer.outcome === 'held' ? 'hedged' : 'none' };
     }
     const throwIfCancelled = () => this.#context.throwIfCancelled?.();
     const cancellable: LeasePlace = {
-      acquire: (after) => place.acquire(after),
-      wait: (held, waitMs) => untilCancelled(place.wait(held, waitMs), throwIfCancelled),
+      acquire: (after, mostMs) => place.acquire(after, mostMs),
+      wait: (held, leftMs) => untilCancelled(place.wait(held, leftMs), throwIfCancelled),
     };
     this.#leases.waiting++;
     try {
       return await waitForTurn(cancellable, {
         knownMs,
         waited: leaseWait,
-        now,
+        // A clock that is set back prolongs no wait.
+        now: () => performance.now(),
         lookAgain,
         onWait: (held) => this.#leave(held),
         onTurn: () => this.#return(),
@@ -169,11 +118,7 @@ class Asking {
 
   async #done(turn: Turn<Hit>, local: HeldLease | undefined): Promise<InHand> {
     const { cache, signal, report } = this.#context;
-    const { releases } = this.#leases;
-    const track = (release: Promise<void>) => {
-      releases.add(release);
-      void release.finally(() => releases.delete(release));
-    };
+    const { track } = this.#leases;
     const common = { cache, signal, local, track };
     if (turn.outcome === 'hit') {
       if (local) track(local.release('done'));

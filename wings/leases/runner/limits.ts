@@ -2,15 +2,15 @@
 import { MINUTE, SECOND } from '../../../core/units.ts';
 
 export const RUNNER = {
-  /** A server that does not answer in this time is asked no more in this run. */
+  /** A run asks a server that does not answer in this time no more. */
   answerMs: 2 * SECOND,
-  /** One that has answered before is asked again for so long, and so often. */
+  /** It asks one that has answered before again for so long, and so often. */
   busyMs: 4 * SECOND,
   againMs: 500,
-  /** A release is awaited this long at the end of a run. */
+  /** A run waits this long for its releases at its end. */
   releaseMs: 1 * SECOND,
-  /** How long one poll of a waiter is open. The server may end it sooner. */
-  pollMs: 25 * SECOND,
+  /** How long after the end of a run's patience an answer to its wait may come. */
+  lateMs: 300,
   /** How much longer than the own known duration a run waits at most. */
   graceMs: 1.5 * SECOND,
   /** How much longer than it is expected a holder may take: this share of the known duration, but at least this. */
@@ -20,6 +20,8 @@ export const RUNNER = {
   holders: 5,
   /** How many steps of a run wait at the same time. */
   waits: 64,
+  /** The longest name of a holder. A server takes no longer one. */
+  maxHolder: 100,
   /** A waiter looks this often whether its own run was cancelled. */
   cancelMs: 200,
   /** A waiter looks this often whether a run on this machine has ended. */

@@ -1,8 +1,9 @@
 // The leases of the processes that share a local store, without a server: a symbolic link for each action that runs,
 // whose target names its process. It appears in one system call together with its owner.
 //
-// A process that was killed is seen to be gone at once. One that can't be seen, in another container, holds its lease
-// while it touches the link. Two processes that break the link of a dead owner at once may both run: a lease is advice.
+// A waiter sees at once that the holder was killed. A holder in another container, where the waiter can't see it, holds
+// its lease while it touches the link. Two processes that break the link of a dead owner at once may both run: a lease
+// is advice. A lease has no fence here: a process that was stopped keeps its lease, so it has no successor.
 import { lstatSync, lutimesSync, readdirSync, readlinkSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,7 +35,7 @@ export class LocalLeases {
     const link = join(this.#folder, key);
     return {
       acquire: async () => this.#acquire(link, knownMs),
-      wait: (_, waitMs) => waitForEnd(link, waitMs),
+      wait: (_, leftMs) => waitForEnd(link, leftMs),
     };
   }
 
@@ -49,7 +50,7 @@ export class LocalLeases {
     }
   }
 
-  /** What is known of failed runs is removed after a day. */
+  /** Removes the notes about failed runs after a day. */
   #sweep(): void {
     if (this.#isSwept) return;
     this.#isSwept = true;
@@ -95,23 +96,24 @@ function ownerOf(link: string): string | undefined {
 }
 
 function heldFor(link: string, knownMs: number | undefined): HeldByOther {
-  const stats = lstatSync(link, { throwIfNoEntry: false });
-  const heldMs = stats ? Math.max(0, Date.now() - stats.birthtimeMs) : 0;
-  const leftMs = knownMs === undefined ? undefined : Math.max(0, knownMs - heldMs);
-  return { outcome: 'held', holder: HOLDER, leftMs };
+  const { birthtimeMs = Date.now() } = lstatSync(link, { throwIfNoEntry: false }) ?? {};
+  // Some file systems have no time of birth.
+  if (knownMs === undefined || birthtimeMs === 0) return { outcome: 'held', holder: HOLDER };
+  const heldMs = Math.max(0, Date.now() - birthtimeMs);
+  return { outcome: 'held', holder: HOLDER, leftMs: Math.max(0, knownMs - heldMs) };
 }
 
-async function waitForEnd(link: string, waitMs: number): Promise<HeldByOther | Ended> {
+async function waitForEnd(link: string, leftMs: number): Promise<HeldByOther | Ended> {
   const owner = ownerOf(link);
-  const until = Date.now() + waitMs;
+  const until = performance.now() + leftMs;
   while (owner !== undefined && ownerOf(link) === owner) {
-    if (Date.now() >= until) return { outcome: 'held', holder: HOLDER };
+    if (performance.now() >= until) return { outcome: 'held', holder: HOLDER };
     await sleep(RUNNER.localPollMs);
   }
   return endOf(link);
 }
 
-/** A run that ended well, or was killed, says nothing: its waiters look for a result. */
+/** A run that ended well, or was killed, leaves no note: its waiters look for a result. */
 function endOf(link: string): Ended {
   try {
     const detail = readlinkSync(link + ENDED);
@@ -136,15 +138,17 @@ class LocalGrant implements HeldLease {
     this.#timer.unref();
   }
 
-  /** Nobody takes it from a process that lives. */
-  lost(): undefined {}
+  /** The writes of a local lease carry no fence, so a loss changes nothing. */
+  get isLost(): boolean {
+    return false;
+  }
 
   async release(reason: ReleaseReason, detail?: string): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
     clearInterval(this.#timer);
     try {
-      if (readlinkSync(this.#link) !== identityText(ownIdentity())) return;
+      if (!isOwn(this.#link)) return;
       const told = reason === 'failed' ? detail || 'it failed' : UNKEPT;
       if (reason === 'failed' || reason === 'unkept') symlinkSync(told, this.#link + ENDED);
       unlinkSync(this.#link);
@@ -154,11 +158,16 @@ class LocalGrant implements HeldLease {
   }
 }
 
+/** A container that was stopped for long may find the link of another owner, which it must not keep alive. */
 function touch(link: string): void {
   try {
     const now = Date.now() / 1000;
-    lutimesSync(link, now, now);
+    if (isOwn(link)) lutimesSync(link, now, now);
   } catch {
-    // It was removed.
+    // Another process has removed it.
   }
+}
+
+function isOwn(link: string): boolean {
+  return readlinkSync(link) === identityText(ownIdentity());
 }

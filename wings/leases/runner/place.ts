@@ -6,7 +6,7 @@ export interface HeldByOther {
   readonly outcome: 'held';
   /** Undefined if its name is not told. */
   readonly holder?: string | undefined;
-  /** How long it will still take; 0: it is overdue. Undefined if nobody knows. */
+  /** How long the run will still take; 0: it is overdue. Undefined if its duration is not known. */
   readonly leftMs?: number | undefined;
   readonly fence?: Fence | undefined;
 }
@@ -21,8 +21,8 @@ export interface Ended {
 /** A lease that this run holds. */
 export interface HeldLease {
   readonly fence?: Fence | undefined;
-  /** Undefined while this run holds it, as far as it knows. */
-  lost(): string | undefined;
+  /** Another run has taken it over. False as far as this run knows. */
+  readonly isLost: boolean;
   /** Once; later calls do nothing. Never rejects. */
   release(reason: ReleaseReason, detail?: string): Promise<void>;
 }
@@ -43,8 +43,11 @@ export interface PublishedElsewhere {
 }
 
 export interface LeasePlace {
-  /** `after`: this run has looked for the result since the lease with this fence ended. */
-  acquire(after: Fence | undefined): Promise<Granted | HeldByOther | Ended | NoLease>;
-  /** Resolves when something happens, or after `waitMs`. */
-  wait(held: HeldByOther, waitMs: number): Promise<HeldByOther | Ended | PublishedElsewhere | NoLease>;
+  /**
+   * `after`: this run has looked for the result since the lease with this fence ended. Without an answer it resolves
+   * after `mostMs` or a place's own limit, whichever is shorter.
+   */
+  acquire(after: Fence | undefined, mostMs: number): Promise<Granted | HeldByOther | Ended | NoLease>;
+  /** Resolves when something happens, and after `leftMs` or earlier in any case. */
+  wait(held: HeldByOther, leftMs: number): Promise<HeldByOther | Ended | PublishedElsewhere | NoLease>;
 }

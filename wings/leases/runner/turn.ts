@@ -1,15 +1,15 @@
 // Waits for a turn: the lease of an action, the result of the run that holds it, or the time when waiting costs more than
 // running.
 //
-//   W1  A run waits no longer than its own known duration and RUNNER.graceMs, for all holders together.
+//   W1  A run asks and waits no longer than its own known duration and RUNNER.graceMs, for all holders together.
 //   W2  It waits no longer for a holder than that one is expected to take, and a margin. It does not wait at all for one
 //       that needs longer than the run itself.
 //   W3  After the end of a lease, whatever its reason, the run looks for a result before it runs.
-//   W4  A holder that failed, or kept no result, is believed: its waiters run, all of them, and ask no more.
+//   W4  After a holder that failed, or kept no result, all of its waiters run, and ask no more.
 //   W5  Without an answer it runs. A server that has answered before is given a few seconds (server.ts).
 //
 // The clock is an argument, and nothing here is a timer: `LeasePlace.wait` alone takes time.
-import type { Fence } from '../../../core/action-lease.ts';
+import { type Fence, isSameFence } from '../../../core/action-lease.ts';
 import { RUNNER } from './limits.ts';
 import type { Ended, Granted, HeldByOther, LeasePlace } from './place.ts';
 
@@ -28,7 +28,7 @@ export interface TurnOptions<Result> {
   throwIfCancelled(): void;
 }
 
-/** `told`: the holder came to nothing. */
+/** `told`: the holder has failed, or kept no result. */
 export type Turn<Result> =
   | Granted
   | { readonly outcome: 'hit'; readonly result: Result }
@@ -41,14 +41,21 @@ export async function waitForTurn<Result>(
   place: LeasePlace,
   options: TurnOptions<Result>,
 ): Promise<Turn<Result>> {
+  const { now, waited, knownMs } = options;
   let after: Fence | undefined;
+  let askedMs = 0;
   for (let asked = 0; asked < RUNNER.holders; asked++) {
     if (asked > 0) await options.onTurn();
-    const answer = await place.acquire(after);
+    const began = now();
+    const answer = await place.acquire(
+      after,
+      Math.max(0, knownMs + RUNNER.graceMs - waited.totalMs - askedMs),
+    );
+    askedMs += now() - began;
     if (answer.outcome === 'granted' || answer.outcome === 'none') return answer;
     const next =
       answer.outcome === 'held'
-        ? await waitFor(answer, place, options)
+        ? await waitFor(answer, place, options, askedMs)
         : await afterEnd(answer, undefined, options);
     if (next.outcome !== 'again') return next;
     after = next.after;
@@ -56,9 +63,9 @@ export async function waitForTurn<Result>(
   return { outcome: 'hedged' };
 }
 
-/** How long a run waits for this holder at most (W1, W2). */
-export function mostMs({ leftMs }: Pick<HeldByOther, 'leftMs'>, knownMs: number, waitedMs: number): number {
-  const own = knownMs - waitedMs;
+/** How long a run waits for this holder at most (W1, W2). `spentMs`: on questions and waits before. */
+export function mostMs({ leftMs }: Pick<HeldByOther, 'leftMs'>, knownMs: number, spentMs: number): number {
+  const own = knownMs - spentMs;
   const margin = Math.max(RUNNER.marginMs, knownMs * RUNNER.marginShare);
   if (leftMs === undefined) return Math.max(0, own + RUNNER.graceMs);
   return leftMs > own + margin ? 0 : Math.max(0, Math.min(own + RUNNER.graceMs, leftMs + margin));
@@ -68,11 +75,12 @@ async function waitFor<Result>(
   held: HeldByOther,
   place: LeasePlace,
   options: TurnOptions<Result>,
+  askedMs: number,
 ): Promise<AfterWait<Result>> {
   const { now, waited, knownMs } = options;
   const before = waited.totalMs;
   const began = now();
-  const limit = mostMs(held, knownMs, before);
+  const limit = mostMs(held, knownMs, before + askedMs);
   if (limit === 0) return { outcome: 'hedged' };
   options.onWait(held);
   let isPublished = false;
@@ -81,7 +89,7 @@ async function waitFor<Result>(
       options.throwIfCancelled();
       const left = limit - (now() - began);
       if (left <= 0) return { outcome: 'hedged' };
-      const answer = await place.wait(held, Math.min(left, RUNNER.pollMs));
+      const answer = await place.wait(held, left);
       if (answer.outcome === 'ended') return await afterEnd(answer, held.holder, options);
       if (answer.outcome === 'none') return { outcome: 'hedged' };
       if (answer.outcome === 'published') {
@@ -98,7 +106,7 @@ async function waitFor<Result>(
 }
 
 function isSame(one: HeldByOther, other: HeldByOther): boolean {
-  return one.fence?.epoch === other.fence?.epoch && one.fence?.number === other.fence?.number;
+  return one.fence ? isSameFence(one.fence, other.fence) : other.fence === undefined;
 }
 
 async function afterEnd<Result>(

@@ -4,9 +4,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Fence } from '../../../core/action-lease.ts';
 import { parseHash } from '../../../core/digest.ts';
 import { RUNNER } from '../runner/limits.ts';
-import { ServerLeases } from '../runner/server.ts';
+import { type Patience, ServerLeases } from '../runner/server.ts';
 
 const MARK = { mark: 'assay.v1.ActionLease' };
 const KEY = parseHash('ab'.repeat(32));
@@ -23,8 +24,10 @@ afterEach(() => {
   }
 });
 
+const SHORT: Patience = { answerMs: 200, busyMs: 400, againMs: 50 };
+
 /** What was asked, and a client of a server that answers so. */
-async function clientOf(answer: (asked: Asked) => Answer | object) {
+async function clientOf(answer: (asked: Asked) => Answer | object, patience?: Patience) {
   const asked: Asked[] = [];
   const server = createServer(async (request, response) => {
     let text = '';
@@ -42,19 +45,20 @@ async function clientOf(answer: (asked: Asked) => Answer | object) {
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/team/app`);
-  const leases = new ServerLeases({ url, token: 'secret', holder: 'ci-7' });
+  const leases = new ServerLeases({ url, token: 'secret', holder: 'ci-7', ...(patience && { patience }) });
   let lost = 0;
   const place = leases.of({ key: KEY, step: 'ef'.repeat(16), knownMs: 5000.4 }, () => lost++);
-  return { asked, place, leases, lost: () => lost };
+  const ask = (after?: Fence) => place.acquire(after, Number.POSITIVE_INFINITY);
+  return { asked, place, ask, leases, lost: () => lost };
 }
 
 test('a granted lease says who asks, beats, and is released with the reason', async () => {
-  const { asked, place, leases } = await clientOf(({ method }) =>
+  const { asked, ask, leases } = await clientOf(({ method }) =>
     method === 'acquire'
       ? { outcome: 'granted', fence: '2.17', heartbeatMs: 1, expiresInMs: 15_000 }
       : { outcome: method === 'heartbeat' ? 'held' : 'released', fence: '2.17' },
   );
-  const got = await place.acquire({ epoch: 1, number: 3 });
+  const got = await ask({ epoch: 1, number: 3 });
   if (got.outcome !== 'granted') throw new Error(got.outcome);
   expect(got.grant.fence).toEqual({ epoch: 2, number: 17 });
   while (asked.length < 3) await sleep(10);
@@ -74,27 +78,27 @@ test('a granted lease says who asks, beats, and is released with the reason', as
 });
 
 test('a lease that another run has taken over is told once, and released no more', async () => {
-  const { asked, place, lost } = await clientOf(({ method }) =>
+  const { asked, ask, lost } = await clientOf(({ method }) =>
     method === 'acquire'
       ? { outcome: 'granted', fence: '1.1', heartbeatMs: 1 }
       : { outcome: 'lost', fence: '1.2' },
   );
-  const got = await place.acquire(undefined);
+  const got = await ask();
   if (got.outcome !== 'granted') throw new Error(got.outcome);
   while (lost() === 0) await sleep(10);
-  expect(got.grant.lost()).toContain('another run has the lease');
+  expect(got.grant.isLost).toBe(true);
   await got.grant.release('done');
   expect(asked.map(({ method }) => method)).toEqual(['acquire', 'heartbeat']);
   expect(lost()).toBe(1);
 });
 
 test('a wait says how the holder ended', async () => {
-  const { asked, place } = await clientOf(({ method }) =>
+  const { asked, place, ask } = await clientOf(({ method }) =>
     method === 'acquire'
       ? { outcome: 'held', fence: '1.5', holder: 'ci-9', heldMs: 2000, leftMs: 3000 }
       : { outcome: 'ended', fence: '1.5', reason: 'failed', detail: 'exit code 1' },
   );
-  const got = await place.acquire(undefined);
+  const got = await ask();
   if (got.outcome !== 'held') throw new Error(got.outcome);
   expect(got).toMatchObject({ holder: 'ci-9', leftMs: 3000, fence: { epoch: 1, number: 5 } });
   expect(await place.wait(got, 1234.5)).toMatchObject({
@@ -117,9 +121,9 @@ describe('an answer that is none: everybody runs, and asks no more', () => {
     ['silence', 'silence'],
   ];
   test.each(answers)('%s', async (_, answer) => {
-    const { asked, place } = await clientOf(() => answer);
-    expect(await place.acquire(undefined)).toEqual({ outcome: 'none' });
-    expect(await place.acquire(undefined)).toEqual({ outcome: 'none' });
+    const { asked, ask } = await clientOf(() => answer, answer === 'silence' ? SHORT : undefined);
+    expect(await ask()).toEqual({ outcome: 'none' });
+    expect(await ask()).toEqual({ outcome: 'none' });
     expect(asked).toHaveLength(1);
   });
 });
@@ -131,9 +135,9 @@ test.each([
   { outcome: 'none', why: 'busy' },
   { outcome: 'something new' },
 ])('an answer that this version can’t use is no lease: %j', async (answer) => {
-  const { asked, place } = await clientOf(() => answer);
-  expect(await place.acquire(undefined)).toEqual({ outcome: 'none' });
-  await place.acquire(undefined);
+  const { asked, ask } = await clientOf(() => answer);
+  expect(await ask()).toEqual({ outcome: 'none' });
+  await ask();
   expect(asked).toHaveLength(2);
 });
 
@@ -148,11 +152,11 @@ const BUSY: Answer = { status: 503, body: '{}' };
 
 describe('a server that has answered before', () => {
   test('is asked again for a lease and in a wait', async () => {
-    const { asked, place } = await clientOf(
+    const { asked, place, ask } = await clientOf(
       heldAndThen(BUSY, { outcome: 'held', fence: '1.5' }, BUSY, { outcome: 'ended', reason: 'done' }),
     );
-    await place.acquire(undefined);
-    const got = await place.acquire(undefined);
+    await ask();
+    const got = await ask();
     if (got.outcome !== 'held') throw new Error(got.outcome);
     expect(await place.wait(got, 5000)).toEqual(got);
     expect(await place.wait(got, 5000)).toMatchObject({ outcome: 'ended', reason: 'done' });
@@ -163,28 +167,56 @@ describe('a server that has answered before', () => {
     ['busy', BUSY, 2],
     ['silent', 'silence', 1],
   ] as const)('and is %s for long is asked for a bounded time', async (_, answer, more) => {
-    const { asked, place } = await clientOf(heldAndThen(answer));
-    await place.acquire(undefined);
-    expect(await place.acquire(undefined)).toEqual({ outcome: 'none' });
+    const { asked, ask } = await clientOf(heldAndThen(answer), { ...SHORT, answerMs: RUNNER.answerMs });
+    await ask();
+    expect(await ask()).toEqual({ outcome: 'none' });
     const questions = asked.length;
     expect(questions).toBeGreaterThan(more);
-    expect(questions).toBeLessThanOrEqual(2 + RUNNER.busyMs / RUNNER.againMs);
-    expect(await place.acquire(undefined)).toEqual({ outcome: 'none' });
+    expect(questions).toBeLessThanOrEqual(2 + SHORT.busyMs / SHORT.againMs);
+    expect(await ask()).toEqual({ outcome: 'none' });
     expect(asked.length > questions).toBe(answer === BUSY);
   });
 
   test('and forbids it now is asked no more', async () => {
-    const { asked, place } = await clientOf(heldAndThen({ status: 403, body: '{}' }));
-    await place.acquire(undefined);
-    await place.acquire(undefined);
-    await place.acquire(undefined);
+    const { asked, ask } = await clientOf(heldAndThen({ status: 403, body: '{}' }));
+    await ask();
+    await ask();
+    await ask();
     expect(asked).toHaveLength(2);
   });
 });
 
+test('a run whose server is away for a while keeps its lease by heartbeats, and releases it', async () => {
+  let isAway = false;
+  const { asked, ask } = await clientOf(({ method }) => {
+    if (isAway) return { status: 502, body: '<html>' };
+    return method === 'acquire'
+      ? { outcome: 'granted', fence: '1.1', heartbeatMs: 1 }
+      : { outcome: 'held', fence: '1.1' };
+  }, SHORT);
+  const got = await ask();
+  if (got.outcome !== 'granted') throw new Error(got.outcome);
+  isAway = true;
+  expect(await ask()).toEqual({ outcome: 'none' });
+  const beats = () => asked.filter(({ method }) => method === 'heartbeat').length;
+  const before = beats();
+  while (beats() < before + 2) await sleep(10);
+  isAway = false;
+  await got.grant.release('done');
+  expect(got.grant.isLost).toBe(false);
+  expect(asked.at(-1)).toMatchObject({ method: 'release', reason: 'done' });
+});
+
+test('a wait at a server that falls silent ends with the patience of the run', async () => {
+  const { place, ask } = await clientOf(heldAndThen('silence'));
+  const got = await ask();
+  if (got.outcome !== 'held') throw new Error(got.outcome);
+  expect(await place.wait(got, 100)).toEqual(got);
+});
+
 test('a server that is busy is asked again for the next action', async () => {
-  const { asked, place } = await clientOf(() => ({ status: 503, body: '{}' }));
-  await place.acquire(undefined);
-  await place.acquire(undefined);
+  const { asked, ask } = await clientOf(() => ({ status: 503, body: '{}' }));
+  await ask();
+  await ask();
   expect(asked).toHaveLength(2);
 });

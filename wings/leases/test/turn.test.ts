@@ -13,7 +13,7 @@ import type {
 } from '../runner/place.ts';
 import { mostMs, waitForTurn } from '../runner/turn.ts';
 
-const GRANT: HeldLease = { lost: () => undefined, async release() {} };
+const GRANT: HeldLease = { isLost: false, async release() {} };
 const GRANTED: Granted = { outcome: 'granted', grant: GRANT };
 const fence = (number: number) => ({ epoch: 1, number });
 const held = (leftMs: number | undefined, number = 1): HeldByOther => ({

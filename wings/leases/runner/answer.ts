@@ -1,0 +1,57 @@
+// Reads what a server answers about a lease. Another server, or an attacker, may send anything: what can't be read is
+// absent.
+import {
+  ACTION_LEASE_MARK,
+  END_REASONS,
+  type EndReason,
+  type Fence,
+  parseFence,
+} from '../../../core/action-lease.ts';
+import type { Ended, HeldByOther } from './place.ts';
+
+export interface Answer {
+  readonly mark?: unknown;
+  readonly outcome?: unknown;
+  readonly fence?: unknown;
+  readonly holder?: unknown;
+  readonly leftMs?: unknown;
+  readonly reason?: unknown;
+  readonly detail?: unknown;
+  readonly heartbeatMs?: unknown;
+}
+
+/** Undefined for the text of a server that has no leases. */
+export function answerIn(text: string): Answer | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const answer: Answer | undefined = typeof value === 'object' && value !== null ? value : undefined;
+    return answer?.mark === ACTION_LEASE_MARK ? answer : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function fenceIn(answer: Answer | undefined): Fence | undefined {
+  return typeof answer?.fence === 'string' ? parseFence(answer.fence) : undefined;
+}
+
+export function numberIn(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 ? value : undefined;
+}
+
+export function heldIn(answer: Answer | undefined): HeldByOther | undefined {
+  if (answer?.outcome !== 'held') return undefined;
+  const { holder, leftMs } = answer;
+  return { outcome: 'held', holder: textIn(holder), leftMs: numberIn(leftMs), fence: fenceIn(answer) };
+}
+
+export function endedIn(answer: Answer | undefined): Ended | undefined {
+  const reason = END_REASONS.find((one): one is EndReason => one === answer?.reason);
+  if (answer?.outcome !== 'ended' || !reason) return undefined;
+  return { outcome: 'ended', reason, detail: textIn(answer.detail), fence: fenceIn(answer) };
+}
+
+/** A text of a length that a terminal shows. */
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= 200 ? value : undefined;
+}

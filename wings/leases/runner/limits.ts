@@ -6,7 +6,13 @@ export const RUNNER = {
   answerMs: 2 * SECOND,
   /** It asks one that has answered before again for so long, and so often. */
   busyMs: 4 * SECOND,
+  /** For the lease of a long action it waits for this share of the known duration, up to so long. */
+  patienceShare: 0.1,
+  maxPatienceMs: 10 * SECOND,
   againMs: 500,
+  /** The time in which a run's thread has no processor counts for none of these, up to so much. */
+  starvedMs: 20 * SECOND,
+  patienceTickMs: 50,
   /** A run waits this long for its releases at its end. */
   releaseMs: 1 * SECOND,
   /** How long after the end of a run's patience an answer to its wait may come. */

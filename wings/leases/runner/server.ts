@@ -11,6 +11,7 @@ import { ACTION_LEASES_PATH, type Fence, fenceText, LONGEST_POLL_MS } from '../.
 import type { Hash } from '../../../core/digest.ts';
 import { type Answer, answerIn, endedIn, fenceIn, heldIn, numberIn } from './answer.ts';
 import { RUNNER } from './limits.ts';
+import { Patience } from './patience.ts';
 import type { Ended, Granted, HeldByOther, LeasePlace, NoLease, PublishedElsewhere } from './place.ts';
 import { ServerGrant } from './server-grant.ts';
 
@@ -19,11 +20,11 @@ export interface ServerLeasesOptions {
   readonly token: string | undefined;
   /** How this run is named to those who wait for it. */
   readonly holder: string;
-  readonly patience?: Patience;
+  readonly times?: ServerTimes;
 }
 
 /** How long a run waits for a server that does not answer. RUNNER says what each of them is. */
-export type Patience = Readonly<Record<'answerMs' | 'busyMs' | 'againMs', number>>;
+export type ServerTimes = Readonly<Record<'answerMs' | 'busyMs' | 'againMs', number>>;
 
 export interface LeasedStep {
   readonly key: Hash;
@@ -33,12 +34,6 @@ export interface LeasedStep {
 }
 
 type Method = 'acquire' | 'wait' | 'heartbeat' | 'release';
-
-interface Question {
-  /** The answer is due after this time, and late after `mostMs`. */
-  readonly dueMs?: number;
-  readonly mostMs?: number;
-}
 
 const NOTHING: NoLease = { outcome: 'none' };
 
@@ -50,20 +45,22 @@ export class ServerLeases {
   readonly #namespace: string;
   readonly #headers: Record<string, string>;
   readonly #holder: string;
-  readonly #patience: Patience;
+  readonly #times: ServerTimes;
   #agent: Agent | undefined;
   /** The server is asked for no more leases. */
   #isGone = false;
   #hasAnswered = false;
+  /** When the last response came, whatever it said. */
+  #heardAt = Number.NEGATIVE_INFINITY;
   /** When an answer was due first, if none came since. */
   #silentSince: number | undefined;
 
-  constructor({ url, token, holder, patience = RUNNER }: ServerLeasesOptions) {
+  constructor({ url, token, holder, times = RUNNER }: ServerLeasesOptions) {
     this.#base = `${serverAddress(url)}${ACTION_LEASES_PATH}`;
     this.#namespace = url.pathname.replace(/^\/+|\/+$/g, '');
     this.#headers = { ...authorization(url, token), 'content-type': 'application/json' };
     this.#holder = holder;
-    this.#patience = patience;
+    this.#times = times;
   }
 
   of(step: LeasedStep, onLost: () => void): LeasePlace {
@@ -87,10 +84,11 @@ export class ServerLeases {
     const about = { key, id, holder: this.#holder, step };
     const expected = knownMs === undefined ? {} : { expectedMs: Math.round(knownMs) };
     const asked = { ...about, ...expected, ...(after && { after: fenceText(after) }) };
-    const answer = await this.#askInTime(asked, mostMs);
+    const answer = await this.#askInTime(asked, knownMs, mostMs);
     const fence = fenceIn(answer);
     if (answer?.outcome === 'granted' && fence) {
-      const ask = (method: 'heartbeat' | 'release', body: object) => this.#ask(method, { key, id, ...body });
+      const ask = (method: 'heartbeat' | 'release', body: object) =>
+        this.#askAboutGrant(method, { key, id, ...body });
       const grant = new ServerGrant(ask, fence, numberIn(answer.heartbeatMs) ?? 0, onLost);
       return { outcome: 'granted', grant };
     }
@@ -107,9 +105,9 @@ export class ServerLeases {
     const until = performance.now() + leftMs;
     const waitMs = Math.min(Math.ceil(leftMs), LONGEST_POLL_MS);
     const asked = { key, waitMs, ...(fence && { fence: fenceText(fence) }) };
-    const { answerMs, againMs } = this.#patience;
+    const { answerMs, againMs } = this.#times;
     const mostMs = Math.min(waitMs + answerMs, leftMs + RUNNER.lateMs);
-    const answer = await this.#ask('wait', asked, { dueMs: waitMs, mostMs });
+    const answer = await this.#ask('wait', asked, AbortSignal.timeout(Math.ceil(mostMs)), waitMs);
     if (!answer && this.#mayAnswerYet) {
       await pause(Math.max(0, Math.min(againMs, until - performance.now())));
       return held;
@@ -119,50 +117,58 @@ export class ServerLeases {
   }
 
   /** Asks a server that has answered before again for a while. One that is silent for so long is asked no more. */
-  async #askInTime(body: object, mostMs: number): Promise<Answer | undefined> {
-    const { answerMs, busyMs, againMs } = this.#patience;
-    const patienceMs = this.#hasAnswered ? busyMs : answerMs;
-    const until = performance.now() + Math.min(patienceMs, mostMs);
-    while (!this.#isGone) {
-      const leftMs = Math.max(until - performance.now(), againMs);
-      const answer = await this.#ask('acquire', body, { mostMs: leftMs });
-      if (answer) return answer;
-      if (!this.#hasAnswered || performance.now() + againMs >= until) break;
-      await pause(againMs);
+  async #askInTime(body: object, knownMs: number | undefined, mostMs: number): Promise<Answer | undefined> {
+    const { answerMs, busyMs, againMs } = this.#times;
+    const began = performance.now();
+    const share = Math.min((knownMs ?? 0) * RUNNER.patienceShare, RUNNER.maxPatienceMs);
+    const patienceMs = Math.max(share, this.#hasAnswered ? busyMs : answerMs);
+    const patience = new Patience(
+      patienceMs,
+      Math.max(againMs, Math.min(mostMs, patienceMs + RUNNER.starvedMs)),
+    );
+    try {
+      while (!this.#isGone) {
+        const answer = await this.#ask('acquire', body, patience.signal);
+        if (answer) return answer;
+        if (!this.#hasAnswered || patience.signal.aborted) break;
+        await pause(againMs);
+      }
+    } finally {
+      patience.close();
     }
-    const isSilent = this.#silentSince !== undefined;
-    this.#isGone ||= isSilent && (!this.#hasAnswered || this.#silentMs >= patienceMs - againMs);
+    this.#isGone ||= this.#heardAt < began && (patience.isOver || !this.#hasAnswered);
     return undefined;
   }
 
-  get #silentMs(): number {
-    return this.#silentSince === undefined ? 0 : performance.now() - this.#silentSince;
+  get #mayAnswerYet(): boolean {
+    const { busyMs } = this.#times;
+    if (this.#isGone || !this.#hasAnswered) return false;
+    return this.#silentSince === undefined || performance.now() - this.#silentSince < busyMs;
   }
 
-  get #mayAnswerYet(): boolean {
-    return !this.#isGone && this.#hasAnswered && this.#silentMs < this.#patience.busyMs;
+  async #askAboutGrant(method: 'heartbeat' | 'release', body: object): Promise<Answer | undefined> {
+    const { answerMs } = this.#times;
+    const patience = new Patience(answerMs, answerMs + RUNNER.starvedMs);
+    return this.#ask(method, body, patience.signal).finally(() => patience.close());
   }
 
   /** Undefined if there is no answer that can be read. */
-  async #ask(
-    method: Method,
-    body: object,
-    { dueMs = 0, mostMs = this.#patience.answerMs }: Question = {},
-  ): Promise<Answer | undefined> {
+  async #ask(method: Method, body: object, signal: AbortSignal, dueMs = 0): Promise<Answer | undefined> {
     const due = performance.now() + dueMs;
     try {
       const { request, Agent } = await import('undici');
-      this.#agent ??= new Agent({ connectTimeout: this.#patience.answerMs, maxResponseSize: MOST_BYTES });
+      this.#agent ??= new Agent({ connectTimeout: 0, maxResponseSize: MOST_BYTES });
       const response = await request(`${this.#base}${method}`, {
         method: 'POST',
         headers: this.#headers,
         body: JSON.stringify({ namespace: this.#namespace, ...body }),
         dispatcher: this.#agent,
-        signal: AbortSignal.timeout(Math.ceil(mostMs)),
-        headersTimeout: Math.ceil(mostMs),
+        signal,
+        headersTimeout: 0,
       });
       const text = await response.body.text();
       this.#silentSince = undefined;
+      this.#heardAt = performance.now();
       const answer = response.statusCode === 200 ? answerIn(text) : undefined;
       this.#hasAnswered ||= answer !== undefined;
       this.#isGone ||= !answer && !LATER.has(response.statusCode);

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Fence } from '../../../core/action-lease.ts';
 import { parseHash } from '../../../core/digest.ts';
 import { RUNNER } from '../runner/limits.ts';
-import { type Patience, ServerLeases } from '../runner/server.ts';
+import { ServerLeases, type ServerTimes } from '../runner/server.ts';
 
 const MARK = { mark: 'assay.v1.ActionLease' };
 const KEY = parseHash('ab'.repeat(32));
@@ -24,10 +24,10 @@ afterEach(() => {
   }
 });
 
-const SHORT: Patience = { answerMs: 200, busyMs: 400, againMs: 50 };
+const SHORT: ServerTimes = { answerMs: 200, busyMs: 400, againMs: 50 };
 
 /** What was asked, and a client of a server that answers so. */
-async function clientOf(answer: (asked: Asked) => Answer | object, patience?: Patience) {
+async function clientOf(answer: (asked: Asked) => Answer | object, times?: ServerTimes) {
   const asked: Asked[] = [];
   const server = createServer(async (request, response) => {
     let text = '';
@@ -45,7 +45,7 @@ async function clientOf(answer: (asked: Asked) => Answer | object, patience?: Pa
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/team/app`);
-  const leases = new ServerLeases({ url, token: 'secret', holder: 'ci-7', ...(patience && { patience }) });
+  const leases = new ServerLeases({ url, token: 'secret', holder: 'ci-7', ...(times && { times }) });
   let lost = 0;
   const place = leases.of({ key: KEY, step: 'ef'.repeat(16), knownMs: 5000.4 }, () => lost++);
   const ask = (after?: Fence) => place.acquire(after, Number.POSITIVE_INFINITY);

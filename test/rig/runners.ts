@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { baseEnvironment, DEFAULT_FORM, FORMS } from './assay.ts';
 
 export interface Finished {
@@ -52,7 +52,7 @@ export class Runner {
     const named = Array.from({ length: count }, (_, at) => [
       `s${at}`,
       {
-        command: `read name code seconds gate < in; sleep $seconds; tail -s 0.1 --pid=$gate -f /dev/null; echo ${at} > out${at}; cat in >> out${at}; exit $code`,
+        command: `${GATED}; echo ${at} > out${at}; cat in >> out${at}; exit $code`,
         inputs: ['in'],
         outputs: [`out${at}`],
       },
@@ -68,8 +68,7 @@ export class Runner {
   learn(history: string, knownMs: number): void {
     const folder = join(this.#store, 'client');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const lines = history.replace(/"commandMs":[\d.]+/g, `"commandMs":${knownMs}`);
-    writeFileSync(join(folder, 'history.jsonl'), lines, { mode: 0o600 });
+    writeFileSync(join(folder, 'history.jsonl'), tookSoLong(history, knownMs), { mode: 0o600 });
   }
 
   runSteps(input: string, jobs: number): Running {
@@ -112,6 +111,14 @@ export class Runner {
   }
 }
 
+/** The history of a machine on which each command took so long. */
+export function tookSoLong(history: string, knownMs: number): string {
+  return history.replace(/"commandMs":[\d.]+/g, `"commandMs":${knownMs}`);
+}
+
+/** The beginning of a command of `sh` that passes the gate which its input names. */
+export const GATED = 'read name code seconds gate < in; sleep $seconds; tail -s 0.1 --pid=$gate -f /dev/null';
+
 /** An input of steps that no gate holds. */
 export function inputOf(name: string, code: number, seconds: number): string {
   return `${name} ${code} ${seconds} ${NO_PROCESS}`;
@@ -147,4 +154,48 @@ export async function metric(url: string, name: string): Promise<number> {
       ?.split(' ')
       .at(-1) ?? 0,
   );
+}
+
+const KNOWN_MS = 600_000;
+
+/** Runners with the same steps, which all of them know to be long. */
+export async function runnersOf(
+  actions: number,
+  jobs: number,
+  options: readonly RunnerOptions[],
+): Promise<Runner[]> {
+  const runners = options.map((one) => new Runner(one));
+  for (const runner of runners) runner.declareSteps(actions);
+  const [first] = runners;
+  const primed = await first?.runSteps(inputOf('prime', 0, 0), jobs).ended;
+  expect(primed?.code, primed?.said).toBe(0);
+  for (const runner of runners) runner.learn(first?.history ?? '', KNOWN_MS);
+  return runners;
+}
+
+/** Every runner has the outputs of all actions, and of all of them together each action was executed once. */
+export async function expectOnce(
+  runners: readonly Runner[],
+  running: readonly Running[],
+  actions: number,
+  input: string,
+): Promise<void> {
+  const ends = await Promise.all(running.map(({ ended }) => ended));
+  for (const { code, said } of ends) expect(code, said).toBe(0);
+  for (const { folder } of runners)
+    for (let at = 0; at < actions; at++)
+      expect(readFileSync(join(folder, `out${at}`), 'utf8')).toBe(`${at}\n${input}\n`);
+  const finished = ends.flatMap((end) => end.finished);
+  const ran = finished.filter(({ outcome }) => outcome === 'miss');
+  const hedged = ran.filter(({ actionLease }) => actionLease === 'hedged');
+  console.log(`${runners.length} runners:`, {
+    actions: finished.length,
+    ran: ran.length,
+    hedged: hedged.length,
+    waited: finished.filter(({ actionLease }) => actionLease === 'waited').length,
+    longestWaitMs: Math.max(...finished.map(({ leaseWaitedMs }) => leaseWaitedMs)),
+  });
+  expect(finished).toHaveLength(runners.length * actions);
+  expect(hedged.length).toBeLessThanOrEqual(actions / 10);
+  expect(ran.length - hedged.length).toBe(actions);
 }

@@ -11,27 +11,37 @@ import {
   type RanWithSummary,
   Workshop,
 } from '../../../test/rig/assay.ts';
+import { GATED, Gate, inputOf, tookSoLong } from '../../../test/rig/runners.ts';
 
 let shop: Workshop;
+let gate: Gate;
 const primed = new Workshop();
 
-/** The input says how it ends. It is as long as a command must be that waits for others. */
-const COMMAND = ['sh', '-c', 'sleep 2.3; read name code < in; cat in > out; exit $code'];
+/** The input says how it ends, and names the gate that it passes. */
+const COMMAND = ['sh', '-c', `${GATED}; cat in > out; exit $code`];
 const ARGS = ['--input', 'in', '--output', 'out', '--', ...COMMAND];
+const KNOWN_MS = 600_000;
 
-/** A run of this step is known to take 2.3 s. */
 beforeAll(async () => {
-  const { summary } = await run(primed, primed.workspace, 'first 0');
+  const { summary } = await run(primed, primed.workspace, inputOf('first', 0, 0));
   expect(summary).toMatchObject({ exitCode: 0, published: true });
+  learn(primed);
 });
 
 beforeEach(() => {
   shop = new Workshop();
+  gate = new Gate();
   cpSync(primed.store, shop.store, { recursive: true });
 });
 
 afterEach(() => shop.remove());
 afterAll(() => primed.remove());
+
+/** Its store says that each command took so long. */
+function learn({ store }: Workshop): void {
+  const history = join(store, 'client', 'history.jsonl');
+  writeFileSync(history, tookSoLong(readFileSync(history, 'utf8'), KNOWN_MS));
+}
 
 function run(
   at: Workshop,
@@ -47,6 +57,11 @@ function run(
   });
 }
 
+/** Opens the gate when a run waits for another one. */
+const openOnWait = (said: string) => {
+  if (said.includes('waits for')) gate.open();
+};
+
 const leaseFolder = () => join(shop.store, 'client', 'leases');
 
 /** Resolves when a run holds a lease. */
@@ -56,35 +71,39 @@ async function isHeld(): Promise<void> {
 }
 
 test('the second run waits for the first, and takes its result', async () => {
-  const first = run(shop, shop.workspace, 'a 0');
+  const input = gate.inputOf('a', 0);
+  const first = run(shop, shop.workspace, input);
   await isHeld();
-  const second = await run(shop, shop.another('b'), 'a 0');
+  const second = await run(shop, shop.another('b'), input, openOnWait);
   expect(second.summary).toMatchObject({ outcome: 'hit-local', actionLease: 'waited' });
   expect(second.summary.leaseWaitedMs).toBeGreaterThan(0);
-  expect(second.stderr).toMatch(/^assay: waits for another run on this machine \(\d\.\d s left\)$/m);
+  expect(second.stderr).toMatch(/^assay: waits for another run on this machine \(\d+ min \d+ s left\)$/m);
   expect((await first).summary).toMatchObject({ outcome: 'miss', actionLease: 'held', leaseWaitedMs: 0 });
   expect(readdirSync(leaseFolder())).toEqual([]);
 });
 
 test('a run whose holder is killed takes the lease', async () => {
-  writeFileSync(join(shop.workspace, 'in'), 'k 0\n');
+  const input = gate.inputOf('k', 0);
+  writeFileSync(join(shop.workspace, 'in'), `${input}\n`);
   const [program = '', ...form] = FORMS[DEFAULT_FORM];
   const env = { ...baseEnvironment(), ASSAY_STORE: shop.store };
   const holder = spawn(program, [...form, 'run', ...ARGS], { cwd: shop.workspace, env, stdio: 'ignore' });
   await isHeld();
-  const second = run(shop, shop.another('b'), 'k 0', (said) => {
-    if (said.includes('waits for')) holder.kill('SIGKILL');
+  const { summary } = await run(shop, shop.another('b'), input, (said) => {
+    if (!said.includes('waits for')) return;
+    holder.kill('SIGKILL');
+    gate.open();
   });
-  const { summary } = await second;
   expect(summary).toMatchObject({ outcome: 'miss', actionLease: 'held', exitCode: 0 });
   expect(summary.leaseWaitedMs).toBeGreaterThan(0);
-  expect(readFileSync(join(shop.folder, 'b', 'out'), 'utf8')).toBe('k 0\n');
+  expect(readFileSync(join(shop.folder, 'b', 'out'), 'utf8')).toBe(`${input}\n`);
 });
 
 test('a failure is told to the waiters, who run it themselves', async () => {
-  const first = run(shop, shop.workspace, 'f 3');
+  const input = gate.inputOf('f', 3);
+  const first = run(shop, shop.workspace, input);
   await isHeld();
-  const second = await run(shop, shop.another('b'), 'f 3');
+  const second = await run(shop, shop.another('b'), input, openOnWait);
   expect((await first).code).toBe(3);
   expect(second.code).toBe(3);
   expect(second.summary).toMatchObject({ outcome: 'miss', actionLease: 'waited' });
@@ -98,7 +117,7 @@ describe('what asks for no lease', () => {
     ['--action-lease=off', { ASSAY_ACTION_LEASE: '' }],
     ['--json', { ASSAY_ACTION_LEASE: 'off' }],
   ])('%s %j', async (flag, env) => {
-    writeFileSync(join(shop.workspace, 'in'), 'off 0\n');
+    writeFileSync(join(shop.workspace, 'in'), `${inputOf('off', 0, 0)}\n`);
     const flags = flag === '--json' ? [] : [flag];
     const { summary } = await shop.run([...flags, ...ARGS], { env });
     expect(summary).toMatchObject({ outcome: 'miss', actionLease: 'none', leaseWaitedMs: 0 });
@@ -122,7 +141,10 @@ test('while a step of a graph waits, others run, also with --jobs=1', async () =
   };
   writeFileSync(join(graph, 'assay.json'), JSON.stringify({ steps }));
   const events = async (cwd: string) => {
-    const { stdout, stderr } = await shop.assay(['run', '--jobs=1', '--json', 'waits', 'other'], { cwd });
+    const { stdout, stderr } = await shop.assay(['run', '--jobs=1', '--json', 'waits', 'other'], {
+      cwd,
+      onSaid: (said) => said.stdout.includes('step-waits-for-run') && gate.open(),
+    });
     const lines = stdout
       .trim()
       .split('\n')
@@ -130,11 +152,13 @@ test('while a step of a graph waits, others run, also with --jobs=1', async () =
     expect(lines.at(-1), stderr).toMatchObject({ type: 'run-finished', exitCode: 0 });
     return lines;
   };
-  writeFileSync(join(graph, 'in'), 'first 0\n');
+  writeFileSync(join(graph, 'in'), `${inputOf('first', 0, 0)}\n`);
   await events(graph);
+  learn(shop);
+  const input = gate.inputOf('g', 0);
   const second = shop.another('second');
   cpSync(graph, second, { recursive: true });
-  for (const folder of [graph, second]) writeFileSync(join(folder, 'in'), 'g 0\n');
+  for (const folder of [graph, second]) writeFileSync(join(folder, 'in'), `${input}\n`);
   const first = events(graph);
   await isHeld();
   writeFileSync(
@@ -149,5 +173,5 @@ test('while a step of a graph waits, others run, also with --jobs=1', async () =
     ['waits', 'hit-local', 'waited'],
   ]);
   expect(seen.find(({ type }) => type === 'step-waits-for-run')).toMatchObject({ step: 'waits' });
-  expect(readFileSync(join(second, 'out'), 'utf8')).toBe('g 0\n');
+  expect(readFileSync(join(second, 'out'), 'utf8')).toBe(`${input}\n`);
 });

@@ -146,8 +146,9 @@ export class Gate {
 }
 
 /** The value of a line of /metrics; 0 if there is none. */
-export async function metric(url: string, name: string): Promise<number> {
-  const lines = (await (await fetch(`${url}/metrics`)).text()).split('\n');
+export async function metric(url: string, name: string, token?: string): Promise<number> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const lines = (await (await fetch(`${url}/metrics`, { headers })).text()).split('\n');
   return Number(
     lines
       .find((line) => line.startsWith(`${name} `))

@@ -44,7 +44,11 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   'wings/fleet': [99, [2, 'action leases and fences in PostgreSQL']],
   'wings/gocache': [8],
   'wings/incident': [7],
-  'wings/leases': [8, [9, 'a run that asks for a lease, waits, holds one']],
+  'wings/leases': [
+    8,
+    [9, 'a run that asks for a lease, waits, holds one'],
+    [2, 'patience with a busy server'],
+  ],
   'wings/manual': [6, [1, '`assay help`: pages on the command line']],
   'wings/mise': [9],
   'wings/oidc': [16],

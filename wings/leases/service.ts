@@ -25,7 +25,7 @@ import {
 import { LEASES } from './limits.ts';
 import { LeaseMetrics } from './metrics.ts';
 import { TokenLeases } from './token-leases.ts';
-import { nameOf, Waiters } from './waiters.ts';
+import { leaseName, Waiters } from './waiters.ts';
 
 export type LeaseOutcome = 'granted' | 'held' | 'ended' | 'published' | 'lost' | 'released' | 'none';
 
@@ -96,7 +96,7 @@ export class LeaseService {
       return held(caller, address, lease);
     }
     if (!isRepeated) this.#metrics.granted(caller.store.identity, replaced);
-    this.#tokens.count(token, nameOf(address));
+    this.#tokens.count(token, leaseName(address));
     this.waiters.wake(address);
     return answer('granted', {
       fence: fenceText(lease.fence),
@@ -132,7 +132,7 @@ export class LeaseService {
     const holding = holdingIn(fields);
     const isHeld = await this.#leases.heartbeat(address, holding);
     if (!isHeld) return this.#lost(address);
-    this.#tokens.count(caller.store.identity.name, nameOf(address));
+    this.#tokens.count(caller.store.identity.name, leaseName(address));
     const [lease] = await this.#leases.states([address]);
     return lease && !lease.end ? held(caller, address, lease) : this.#lost(address);
   }

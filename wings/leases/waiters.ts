@@ -159,7 +159,7 @@ export class Waiters {
     for (const { address, others } of waiting)
       for (const namespace of [address.namespace, ...others]) {
         const one = { namespace, key: address.key };
-        addresses.set(nameOf(one), one);
+        addresses.set(leaseName(one), one);
       }
     const states = await this.#leases.states([...addresses.values()]);
     return new Map([...addresses.keys()].map((name, index) => [name, states[index]]));
@@ -167,9 +167,9 @@ export class Waiters {
 
   #judge(one: Waiting, states: ReadonlyMap<string, LeaseState | undefined>, now: number): void {
     const { address, lease: awaited, others, before, until, settle } = one;
-    const lease = states.get(nameOf(address));
+    const lease = states.get(leaseName(address));
     const isPublished = others.some((namespace, index) => {
-      const other = states.get(nameOf({ namespace, key: address.key }));
+      const other = states.get(leaseName({ namespace, key: address.key }));
       return other?.end?.reason === 'done' && !wasSeen(other, before[index]);
     });
     if (isPublished) settle({ end: 'published', lease });
@@ -183,6 +183,6 @@ function wasSeen(state: LeaseState, before: LeaseState | undefined): boolean {
   return before?.end?.reason === 'done' && isSameFence(before.fence, state.fence);
 }
 
-export function nameOf({ namespace, key }: LeaseAddress): string {
+export function leaseName({ namespace, key }: LeaseAddress): string {
   return `${namespace}\0${key}`;
 }

@@ -2,7 +2,8 @@
 import { tmpdir } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import { baseEnvironment, runProcess, Workshop } from '../../../test/rig/assay.ts';
-import { expectOnce, Gate, metric, runnersOf } from '../../../test/rig/runners.ts';
+import { Gate } from '../../../test/rig/runners/gate.ts';
+import { expectOnce, metric, runnersOf } from '../../../test/rig/runners/once.ts';
 import { soak } from '../../../test/rig/soak.ts';
 import { INSTALLED, Serve } from '../../../test/server/commands/serve-process.ts';
 import { freshFleet } from './rig/services.ts';

@@ -1,11 +1,14 @@
 // A lease that a server has granted to this run. The run keeps it by heartbeats, until it is released or lost.
 // A run that hears nothing goes on, and sends further heartbeats: only the server can say that the lease is lost.
 import { type Fence, fenceText, type ReleaseReason } from '../../../core/action-lease.ts';
-import type { Answer } from './answer.ts';
 import { RUNNER } from './limits.ts';
 import type { HeldLease } from './place.ts';
+import type { LeaseReply } from './reply.ts';
 
-export type AskAboutGrant = (method: 'heartbeat' | 'release', body: object) => Promise<Answer | undefined>;
+export type AskAboutGrant = (
+  method: 'heartbeat' | 'release',
+  body: object,
+) => Promise<LeaseReply | undefined>;
 
 export class ServerGrant implements HeldLease {
   readonly fence: Fence;

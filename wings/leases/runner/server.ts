@@ -9,10 +9,10 @@ import { authorization } from '../../../client/remote/authorization.ts';
 import { serverAddress } from '../../../client/remote/url.ts';
 import { ACTION_LEASES_PATH, type Fence, fenceText, LONGEST_POLL_MS } from '../../../core/action-lease.ts';
 import type { Hash } from '../../../core/digest.ts';
-import { type Answer, answerIn, endedIn, fenceIn, heldIn, numberIn } from './answer.ts';
 import { RUNNER } from './limits.ts';
 import { Patience } from './patience.ts';
 import type { Ended, Granted, HeldByOther, LeasePlace, NoLease, PublishedElsewhere } from './place.ts';
+import { endedIn, heldIn, type LeaseReply, repliedFence, repliedNumber, replyIn } from './reply.ts';
 import { ServerGrant } from './server-grant.ts';
 
 export interface ServerLeasesOptions {
@@ -85,11 +85,11 @@ export class ServerLeases {
     const expected = knownMs === undefined ? {} : { expectedMs: Math.round(knownMs) };
     const asked = { ...about, ...expected, ...(after && { after: fenceText(after) }) };
     const answer = await this.#askInTime(asked, knownMs, mostMs);
-    const fence = fenceIn(answer);
+    const fence = repliedFence(answer);
     if (answer?.outcome === 'granted' && fence) {
       const ask = (method: 'heartbeat' | 'release', body: object) =>
         this.#askAboutGrant(method, { key, id, ...body });
-      const grant = new ServerGrant(ask, fence, numberIn(answer.heartbeatMs) ?? 0, onLost);
+      const grant = new ServerGrant(ask, fence, repliedNumber(answer.heartbeatMs) ?? 0, onLost);
       return { outcome: 'granted', grant };
     }
     return heldIn(answer) ?? endedIn(answer) ?? NOTHING;
@@ -117,7 +117,11 @@ export class ServerLeases {
   }
 
   /** Asks a server that has answered before again for a while. One that is silent for so long is asked no more. */
-  async #askInTime(body: object, knownMs: number | undefined, mostMs: number): Promise<Answer | undefined> {
+  async #askInTime(
+    body: object,
+    knownMs: number | undefined,
+    mostMs: number,
+  ): Promise<LeaseReply | undefined> {
     const { answerMs, busyMs, againMs } = this.#times;
     const began = performance.now();
     const share = Math.min((knownMs ?? 0) * RUNNER.patienceShare, RUNNER.maxPatienceMs);
@@ -146,14 +150,14 @@ export class ServerLeases {
     return this.#silentSince === undefined || performance.now() - this.#silentSince < busyMs;
   }
 
-  async #askAboutGrant(method: 'heartbeat' | 'release', body: object): Promise<Answer | undefined> {
+  async #askAboutGrant(method: 'heartbeat' | 'release', body: object): Promise<LeaseReply | undefined> {
     const { answerMs } = this.#times;
     const patience = new Patience(answerMs, answerMs + RUNNER.starvedMs);
     return this.#ask(method, body, patience.signal).finally(() => patience.close());
   }
 
   /** Undefined if there is no answer that can be read. */
-  async #ask(method: Method, body: object, signal: AbortSignal, dueMs = 0): Promise<Answer | undefined> {
+  async #ask(method: Method, body: object, signal: AbortSignal, dueMs = 0): Promise<LeaseReply | undefined> {
     const due = performance.now() + dueMs;
     try {
       const { request, Agent } = await import('undici');
@@ -169,7 +173,7 @@ export class ServerLeases {
       const text = await response.body.text();
       this.#silentSince = undefined;
       this.#heardAt = performance.now();
-      const answer = response.statusCode === 200 ? answerIn(text) : undefined;
+      const answer = response.statusCode === 200 ? replyIn(text) : undefined;
       this.#hasAnswered ||= answer !== undefined;
       this.#isGone ||= !answer && !LATER.has(response.statusCode);
       return answer;

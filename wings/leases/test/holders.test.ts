@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { Workshop } from '../../../test/rig/assay.ts';
 import { Random } from '../../../test/rig/random.ts';
-import { inputOf, Runner } from '../../../test/rig/runners.ts';
+import { inputOf } from '../../../test/rig/runners/gate.ts';
+import { Runner } from '../../../test/rig/runners/runner.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
 import { soak } from '../../../test/rig/soak.ts';
 

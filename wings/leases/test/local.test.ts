@@ -11,7 +11,8 @@ import {
   type RanWithSummary,
   Workshop,
 } from '../../../test/rig/assay.ts';
-import { GATED, Gate, inputOf, tookSoLong } from '../../../test/rig/runners.ts';
+import { GATED, Gate, inputOf } from '../../../test/rig/runners/gate.ts';
+import { tookSoLong } from '../../../test/rig/runners/runner.ts';
 
 let shop: Workshop;
 let gate: Gate;

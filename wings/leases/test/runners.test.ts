@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Workshop } from '../../../test/rig/assay.ts';
-import { expectOnce, Gate, metric, runnersOf } from '../../../test/rig/runners.ts';
+import { Gate } from '../../../test/rig/runners/gate.ts';
+import { expectOnce, metric, runnersOf } from '../../../test/rig/runners/once.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
 import { soak } from '../../../test/rig/soak.ts';
 

@@ -6,7 +6,8 @@ import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
 import type { Identity } from '../../../server/access/identity.ts';
 import { parseRights } from '../../../server/access/rights.ts';
 import { Workshop } from '../../../test/rig/assay.ts';
-import { Gate, metric, runnersOf } from '../../../test/rig/runners.ts';
+import { Gate } from '../../../test/rig/runners/gate.ts';
+import { metric, runnersOf } from '../../../test/rig/runners/once.ts';
 import { testServer } from '../../../test/server/rig.ts';
 import { leases } from '../part.ts';
 

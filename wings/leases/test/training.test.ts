@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { memoryEngine } from '../../../store/memory/engine.ts';
 import { addLayers } from '../../../store/open.ts';
 import { Workshop } from '../../../test/rig/assay.ts';
-import { Runner } from '../../../test/rig/runners.ts';
+import { Runner } from '../../../test/rig/runners/runner.ts';
 import { soak } from '../../../test/rig/soak.ts';
 import { testServer } from '../../../test/server/rig.ts';
 import { leases } from '../part.ts';

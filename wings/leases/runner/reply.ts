@@ -9,7 +9,7 @@ import {
 } from '../../../core/action-lease.ts';
 import type { Ended, HeldByOther } from './place.ts';
 
-export interface Answer {
+export interface LeaseReply {
   readonly mark?: unknown;
   readonly outcome?: unknown;
   readonly fence?: unknown;
@@ -21,34 +21,39 @@ export interface Answer {
 }
 
 /** Undefined for the text of a server that has no leases. */
-export function answerIn(text: string): Answer | undefined {
+export function replyIn(text: string): LeaseReply | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    const answer: Answer | undefined = typeof value === 'object' && value !== null ? value : undefined;
+    const answer: LeaseReply | undefined = typeof value === 'object' && value !== null ? value : undefined;
     return answer?.mark === ACTION_LEASE_MARK ? answer : undefined;
   } catch {
     return undefined;
   }
 }
 
-export function fenceIn(answer: Answer | undefined): Fence | undefined {
+export function repliedFence(answer: LeaseReply | undefined): Fence | undefined {
   return typeof answer?.fence === 'string' ? parseFence(answer.fence) : undefined;
 }
 
-export function numberIn(value: unknown): number | undefined {
+export function repliedNumber(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? value : undefined;
 }
 
-export function heldIn(answer: Answer | undefined): HeldByOther | undefined {
+export function heldIn(answer: LeaseReply | undefined): HeldByOther | undefined {
   if (answer?.outcome !== 'held') return undefined;
   const { holder, leftMs } = answer;
-  return { outcome: 'held', holder: textIn(holder), leftMs: numberIn(leftMs), fence: fenceIn(answer) };
+  return {
+    outcome: 'held',
+    holder: textIn(holder),
+    leftMs: repliedNumber(leftMs),
+    fence: repliedFence(answer),
+  };
 }
 
-export function endedIn(answer: Answer | undefined): Ended | undefined {
+export function endedIn(answer: LeaseReply | undefined): Ended | undefined {
   const reason = END_REASONS.find((one): one is EndReason => one === answer?.reason);
   if (answer?.outcome !== 'ended' || !reason) return undefined;
-  return { outcome: 'ended', reason, detail: textIn(answer.detail), fence: fenceIn(answer) };
+  return { outcome: 'ended', reason, detail: textIn(answer.detail), fence: repliedFence(answer) };
 }
 
 /** A text of a length that a terminal shows. */

@@ -1,11 +1,11 @@
-// Runners of CI that share a server: each has a folder and a store of its own, and can be told how long its steps take.
-// A gate holds the commands of all of them until a test opens it, so that a busy machine changes no outcome.
+// A runner of CI: it has a folder and a store of its own, and can be told how long its steps take.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
-import { baseEnvironment, DEFAULT_FORM, FORMS } from './assay.ts';
+import { onTestFinished } from 'vitest';
+import { baseEnvironment, DEFAULT_FORM, FORMS } from '../assay.ts';
+import { GATED } from './gate.ts';
 
 export interface Finished {
   readonly step: string;
@@ -114,89 +114,4 @@ export class Runner {
 /** The history of a machine on which each command took so long. */
 export function tookSoLong(history: string, knownMs: number): string {
   return history.replace(/"commandMs":[\d.]+/g, `"commandMs":${knownMs}`);
-}
-
-/** The beginning of a command of `sh` that passes the gate which its input names. */
-export const GATED = 'read name code seconds gate < in; sleep $seconds; tail -s 0.1 --pid=$gate -f /dev/null';
-
-/** An input of steps that no gate holds. */
-export function inputOf(name: string, code: number, seconds: number): string {
-  return `${name} ${code} ${seconds} ${NO_PROCESS}`;
-}
-
-/** Above every limit of Linux. */
-const NO_PROCESS = 2 ** 30;
-
-/** Holds every command whose input names it. */
-export class Gate {
-  readonly #process: ChildProcess;
-
-  constructor() {
-    this.#process = spawn('sleep', ['600'], { stdio: 'ignore' });
-    onTestFinished(() => this.open());
-  }
-
-  inputOf(name: string, code: number): string {
-    return `${name} ${code} 0 ${this.#process.pid}`;
-  }
-
-  open(): void {
-    this.#process.kill('SIGKILL');
-  }
-}
-
-/** The value of a line of /metrics; 0 if there is none. */
-export async function metric(url: string, name: string, token?: string): Promise<number> {
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const lines = (await (await fetch(`${url}/metrics`, { headers })).text()).split('\n');
-  return Number(
-    lines
-      .find((line) => line.startsWith(`${name} `))
-      ?.split(' ')
-      .at(-1) ?? 0,
-  );
-}
-
-const KNOWN_MS = 600_000;
-
-/** Runners with the same steps, which all of them know to be long. */
-export async function runnersOf(
-  actions: number,
-  jobs: number,
-  options: readonly RunnerOptions[],
-): Promise<Runner[]> {
-  const runners = options.map((one) => new Runner(one));
-  for (const runner of runners) runner.declareSteps(actions);
-  const [first] = runners;
-  const primed = await first?.runSteps(inputOf('prime', 0, 0), jobs).ended;
-  expect(primed?.code, primed?.said).toBe(0);
-  for (const runner of runners) runner.learn(first?.history ?? '', KNOWN_MS);
-  return runners;
-}
-
-/** Every runner has the outputs of all actions, and of all of them together each action was executed once. */
-export async function expectOnce(
-  runners: readonly Runner[],
-  running: readonly Running[],
-  actions: number,
-  input: string,
-): Promise<void> {
-  const ends = await Promise.all(running.map(({ ended }) => ended));
-  for (const { code, said } of ends) expect(code, said).toBe(0);
-  for (const { folder } of runners)
-    for (let at = 0; at < actions; at++)
-      expect(readFileSync(join(folder, `out${at}`), 'utf8')).toBe(`${at}\n${input}\n`);
-  const finished = ends.flatMap((end) => end.finished);
-  const ran = finished.filter(({ outcome }) => outcome === 'miss');
-  const hedged = ran.filter(({ actionLease }) => actionLease === 'hedged');
-  console.log(`${runners.length} runners:`, {
-    actions: finished.length,
-    ran: ran.length,
-    hedged: hedged.length,
-    waited: finished.filter(({ actionLease }) => actionLease === 'waited').length,
-    longestWaitMs: Math.max(...finished.map(({ leaseWaitedMs }) => leaseWaitedMs)),
-  });
-  expect(finished).toHaveLength(runners.length * actions);
-  expect(hedged.length).toBeLessThanOrEqual(actions / 10);
-  expect(ran.length - hedged.length).toBe(actions);
 }

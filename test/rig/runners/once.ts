@@ -1,0 +1,62 @@
+// Runners that miss the same actions at the same time, and what shows that each action was executed once.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { inputOf } from './gate.ts';
+import { Runner, type RunnerOptions, type Running } from './runner.ts';
+
+/** The value of a line of /metrics; 0 if there is none. */
+export async function metric(url: string, name: string, token?: string): Promise<number> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const lines = (await (await fetch(`${url}/metrics`, { headers })).text()).split('\n');
+  return Number(
+    lines
+      .find((line) => line.startsWith(`${name} `))
+      ?.split(' ')
+      .at(-1) ?? 0,
+  );
+}
+
+const KNOWN_MS = 600_000;
+
+/** Runners with the same steps, which all of them know to be long. */
+export async function runnersOf(
+  actions: number,
+  jobs: number,
+  options: readonly RunnerOptions[],
+): Promise<Runner[]> {
+  const runners = options.map((one) => new Runner(one));
+  for (const runner of runners) runner.declareSteps(actions);
+  const [first] = runners;
+  const primed = await first?.runSteps(inputOf('prime', 0, 0), jobs).ended;
+  expect(primed?.code, primed?.said).toBe(0);
+  for (const runner of runners) runner.learn(first?.history ?? '', KNOWN_MS);
+  return runners;
+}
+
+/** Every runner has the outputs of all actions, and of all of them together each action was executed once. */
+export async function expectOnce(
+  runners: readonly Runner[],
+  running: readonly Running[],
+  actions: number,
+  input: string,
+): Promise<void> {
+  const ends = await Promise.all(running.map(({ ended }) => ended));
+  for (const { code, said } of ends) expect(code, said).toBe(0);
+  for (const { folder } of runners)
+    for (let at = 0; at < actions; at++)
+      expect(readFileSync(join(folder, `out${at}`), 'utf8')).toBe(`${at}\n${input}\n`);
+  const finished = ends.flatMap((end) => end.finished);
+  const ran = finished.filter(({ outcome }) => outcome === 'miss');
+  const hedged = ran.filter(({ actionLease }) => actionLease === 'hedged');
+  console.log(`${runners.length} runners:`, {
+    actions: finished.length,
+    ran: ran.length,
+    hedged: hedged.length,
+    waited: finished.filter(({ actionLease }) => actionLease === 'waited').length,
+    longestWaitMs: Math.max(...finished.map(({ leaseWaitedMs }) => leaseWaitedMs)),
+  });
+  expect(finished).toHaveLength(runners.length * actions);
+  expect(hedged.length).toBeLessThanOrEqual(actions / 10);
+  expect(ran.length - hedged.length).toBe(actions);
+}

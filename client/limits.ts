@@ -134,6 +134,8 @@ export const INDEX = {
   coarseGranularityMs: 3 * SECOND,
   /** A file of at least this size is read when its stats are settled. */
   settleBytes: 32 * MIB,
+  /** The workspaces of a store share the digests of files outside of them that are at least this large. */
+  programBytes: 4 * MIB,
   maxEntries: 1_000_000,
 } as const;
 

@@ -1,6 +1,7 @@
 // The digest of a file on disk: from the stat index if its stats are unchanged, else by reading the file.
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { type Digest, digestOf, parseHash } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { STORE } from '../../store/limits.ts';
@@ -19,9 +20,14 @@ export interface FileDigests {
   digest(name: string, stats: Stats, locate: () => string | Buffer, onRead?: OnRead): Digest;
 }
 
-export function fileDigests(index: StatIndex, now: () => number): FileDigests {
+/**
+ * Each file belongs to one index. `programs`: for large files with absolute names, which are programs mostly. All
+ * workspaces of a store share it.
+ */
+export function fileDigests(workspace: StatIndex, now: () => number, programs = workspace): FileDigests {
   return {
     digest(name, stats, locate, onRead) {
+      const index = stats.size >= INDEX.programBytes && isAbsolute(name) ? programs : workspace;
       const indexed = index.lookup(name, stats);
       if (indexed) return indexed;
       if (stats.size >= INDEX.settleBytes) waitUntilSettled(stats, now);

@@ -1,4 +1,5 @@
-// The stat index of a workspace: the digest that a file had when its size, times and inode were these.
+// A stat index: the digest that a file had when its size, times and inode were these. A workspace has one, and a store
+// has one for large programs (file-digest.ts).
 // A lookup answers only for identical stats, and only settled stats are recorded (settled.ts).
 //
 // It saves rehashing and may be deleted at any time. Names are relative to the workspace, or absolute for

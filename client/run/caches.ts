@@ -98,8 +98,12 @@ const NOTHING_SENT: UploadSummary = { unshared: 0, why: '', diverged: false };
 
 export function openCache(options: CacheOptions): Cache {
   const own = clientFolder(options.storeFolder);
-  const index = new StatIndex(join(own, 'stat', `${digestOf(Buffer.from(options.workspace)).hash}.index`));
-  const digests = fileDigests(index, options.now);
+  const statIndex = (name: string) => new StatIndex(join(own, 'stat', `${name}.index`));
+  const [workspace, programs] = [
+    statIndex(digestOf(Buffer.from(options.workspace)).hash),
+    statIndex('programs'),
+  ];
+  const digests = fileDigests(workspace, options.now, programs);
   const scans = options.skipsScanMemo ? undefined : new ScanMemos(join(own, 'scan'));
   const inputs = new InputReader(digests, scans, options.now);
   const history = historyOf(options.storeFolder);
@@ -177,7 +181,8 @@ export function openCache(options: CacheOptions): Cache {
     },
     async close() {
       history.flush();
-      index.save();
+      workspace.save();
+      programs.save();
       await (await uploads)?.close();
       for (const kept of beside) await kept.close();
       await (await remote)?.close();

@@ -1,6 +1,6 @@
 // When a digest may come from the stat index or the scan memo, and when it must not.
-import { lstatSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { REQUEST_DEFAULTS, type RunRequest } from '../../../client/action/request.ts';
 import { fileDigests } from '../../../client/files/file-digest.ts';
@@ -91,6 +91,32 @@ test('two steps of one workspace keep each other’s entries', async () => {
     OTHER.hash,
     OTHER.hash,
   ]);
+});
+
+test('the workspaces of a store share the digest of a large program, and of nothing else', () => {
+  const [large, small] = [shop.write('large', '', 0o755), shop.write('small', 'x', 0o755)];
+  truncateSync(large, INDEX.programBytes);
+  const programs = join(shop.folder, 'programs.index');
+  const read: string[] = [];
+  const inWorkspace = (name: string, as: readonly string[]) => {
+    const indexes = [new StatIndex(join(shop.folder, name)), new StatIndex(programs)] as const;
+    const digests = fileDigests(indexes[0], LONG_AFTER, indexes[1]);
+    const found = as.map((path) => {
+      const file = resolve(shop.workspace, path);
+      const locate = () => {
+        read.push(`${name} ${path}`);
+        return file;
+      };
+      return digests.digest(path, stats(file), locate).hash;
+    });
+    for (const index of indexes) index.save();
+    return found;
+  };
+  const first = inWorkspace('one', [large, small, 'large']);
+  expect(inWorkspace('two', [large, small, 'large'])).toEqual(first);
+  expect(read).toEqual([`one ${large}`, `one ${small}`, 'one large', `two ${small}`, 'two large']);
+  writeFileSync(large, Buffer.alloc(INDEX.programBytes, 1));
+  expect(inWorkspace('three', [large])).not.toEqual(first.slice(0, 1));
 });
 
 /** A reader with a memo, which counts the files that it reads. */

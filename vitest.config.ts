@@ -27,8 +27,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 90_000 } },
-    // Many tests wait for processes: two workers leave a fifth of two cores idle.
-    maxWorkers: 3,
+    // Many tests wait for processes and for times to pass: three workers leave more than a quarter of two cores idle.
+    maxWorkers: 4,
     coverage: {
       include: ['client', 'core', 'hermeticity', 'server', 'store', 'system', 'wings'].map(
         (room) => `${room}/**/*.ts`,

@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { HitReceipt } from '../../client/run/receipt.ts';
+import { learnPrograms, teachPrograms } from './known-programs.ts';
 import { AS_ORDINARY_USER, AS_ROOT } from './users.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
@@ -145,12 +146,16 @@ export class Workshop {
    * Any command of `assay`, with this workshop's store and nothing of the caller's environment but PATH and
    * HOME.
    */
-  assay(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-    return runProcess([...FORMS[options.form ?? WORKSHOP_FORM], ...args], {
+  async assay(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+    const store = args.includes('--store') ? (args[args.indexOf('--store') + 1] ?? '') : this.store;
+    const isNew = args[0] === 'run' && teachPrograms(store);
+    const ran = await runProcess([...FORMS[options.form ?? WORKSHOP_FORM], ...args], {
       cwd: options.cwd ?? this.workspace,
       env: { ...baseEnvironment(), ASSAY_STORE: this.store, ...options.env },
       onSaid: options.onSaid,
     });
+    if (isNew) learnPrograms(store);
+    return ran;
   }
 
   /** The same through a program that starts another one. */

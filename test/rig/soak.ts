@@ -7,3 +7,8 @@ export function soak(full: number, usual = full / 20): number {
   const asked = ASSAY_SOAK === undefined ? usual : Math.max(usual, (full * Number(ASSAY_SOAK)) / 20);
   return Math.max(1, Math.round(asked));
 }
+
+/** All ways of a case in a soak. The usual run tries one of them, another one for the next case. */
+export function waysOf<Way>(ways: readonly Way[], at: number): readonly Way[] {
+  return ways.filter((_, way) => ASSAY_SOAK !== undefined || way === at % ways.length);
+}

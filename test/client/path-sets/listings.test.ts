@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RanWithSummary, Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
-import { soak } from '../../rig/soak.ts';
+import { waysOf } from '../../rig/soak.ts';
 
 const MODULES = join(import.meta.dirname, '../../../node_modules');
 const PATH = `${join(MODULES, '.bin')}:${process.env.PATH}`;
@@ -482,7 +482,6 @@ const ABOVE: readonly Case[] = [
 ];
 
 const WAYS = ['in place', 'fresh clone'] as const;
-const IS_SOAK = soak(20) > 1;
 
 describe('no hit', () => {
   test.each(ABOVE)('$title', async (one) => {
@@ -494,7 +493,7 @@ describe('no hit', () => {
     expect(readFileSync(join(shop.workspace, 'o.js'), 'utf8')).not.toBe(made);
   });
 
-  test.each(WRONG_HITS.map((one, at) => ({ ...one, ways: IS_SOAK ? WAYS : [WAYS[at % WAYS.length]] })))(
+  test.each(WRONG_HITS.map((one, at) => ({ ...one, ways: waysOf(WAYS, at) })))(
     '$title',
     async ({ ways, ...one }) => {
       const fresh = await prepare(one);

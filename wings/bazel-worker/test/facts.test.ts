@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FORMS, Workshop } from '../../../test/rig/assay.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
+import { waysOf } from '../../../test/rig/soak.ts';
 import { settled, untilThere } from '../../../test/rig/waiting.ts';
 import { BazelDriver, encodeRequest, inputOf, type Layout, layOut } from './bazel.ts';
 
@@ -181,20 +182,22 @@ const CASES: readonly Case[] = [
   },
 ];
 
-describe.each<Layout>(['plain', 'execroot'])('%s layout', (layout) => {
-  test.each(CASES)('$name', async ({ script, put }) => {
-    const place = new Place('one', layout, script);
-    put(place, 1);
-    const first = await place.build();
-    expect(await place.build()).toBe(first);
-    put(place, 2);
-    const second = await place.build();
-    expect(second).not.toBe(first);
-    expect(await place.build()).toBe(second);
-    put(place, 1);
-    expect(await place.build()).toBe(first);
-    expect(place.outcomes).toEqual(['miss', 'hit-local', 'miss', 'hit-local', 'hit-local']);
-  });
+const IN_A_LAYOUT = CASES.flatMap((one, at) =>
+  waysOf<Layout>(['plain', 'execroot'], at).map((layout) => ({ ...one, layout })),
+);
+
+test.each(IN_A_LAYOUT)('$name, $layout layout', async ({ script, put, layout }) => {
+  const place = new Place('one', layout, script);
+  put(place, 1);
+  const first = await place.build();
+  expect(await place.build()).toBe(first);
+  put(place, 2);
+  const second = await place.build();
+  expect(second).not.toBe(first);
+  expect(await place.build()).toBe(second);
+  put(place, 1);
+  expect(await place.build()).toBe(first);
+  expect(place.outcomes).toEqual(['miss', 'hit-local', 'miss', 'hit-local', 'hit-local']);
 });
 
 describe.each<Layout>(['plain', 'execroot', 'sandbox'])(

@@ -3,7 +3,7 @@
 // None of these requests reaches what main has stored, or stores something where main looks.
 import { expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { openDiskFolder } from '../rig/disk-store.ts';
+import { openDiskFolder } from '../rig/stores/disk-store.ts';
 import { EVERYBODY } from '../server/access/identities.ts';
 import { reapiClient } from '../server/protocols/reapi/rig.ts';
 import { ask, RawConnection, type TestServer, testServer } from '../server/rig.ts';

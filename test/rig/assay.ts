@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { HitReceipt } from '../../client/run/receipt.ts';
-import { learnPrograms, teachPrograms } from './known-programs.ts';
+import { learnPrograms, teachPrograms } from './stores/known-programs.ts';
 import { AS_ORDINARY_USER, AS_ROOT } from './users.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');

@@ -7,8 +7,8 @@ import type { Identity, IdentitySource } from '../../../server/access/identity.t
 import { isWrite, RIGHTS } from '../../../server/access/rights.ts';
 import type { OnStoreEvent } from '../../../store/events.ts';
 import type { Store } from '../../../store/store.ts';
-import { openDiskFolder } from '../../rig/disk-store.ts';
 import { GrpcClient } from '../../rig/grpc.ts';
+import { openDiskFolder } from '../../rig/stores/disk-store.ts';
 import { serverParts } from '../../rig/wings.ts';
 import {
   identity,

@@ -7,8 +7,8 @@ import { digestOf } from '../../../core/digest.ts';
 import { LAYOUT_VERSION } from '../../../store/disk/fs/layout.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { Workshop } from '../../rig/assay.ts';
-import { temporaryFolder } from '../../rig/disk-store.ts';
 import { ServerProcess } from '../../rig/server.ts';
+import { temporaryFolder } from '../../rig/stores/disk-store.ts';
 import { contentOf, putOne } from '../../store/content.ts';
 import { ask, codeIn, pathOf, type TestServer, testServer } from '../rig.ts';
 

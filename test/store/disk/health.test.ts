@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { LAYOUT_VERSION } from '../../../store/disk/fs/layout.ts';
 import { openDiskStore } from '../../../store/open.ts';
-import { temporaryFolder } from '../../rig/disk-store.ts';
+import { temporaryFolder } from '../../rig/stores/disk-store.ts';
 import { contentOf, putOne } from '../content.ts';
 
 async function openStore() {

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Workshop } from '../../../test/rig/assay.ts';
-import { rot } from '../../../test/rig/rot.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
+import { rot } from '../../../test/rig/stores/rot.ts';
 
 let shop: Workshop;
 const closers: (() => Promise<void>)[] = [];

@@ -16,9 +16,9 @@ import {
   Workshop,
 } from '../../../test/rig/assay.ts';
 import { Random } from '../../../test/rig/random.ts';
-import { rot } from '../../../test/rig/rot.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
 import { soak } from '../../../test/rig/soak.ts';
+import { rot } from '../../../test/rig/stores/rot.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../../examples/checkpoint');
 

@@ -11,8 +11,8 @@ import { encodeTree } from '../../../core/tree.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { RUNTIME_FORMS, type RunOptions, Workshop } from '../../../test/rig/assay.ts';
 import { ReapiServer } from '../../../test/rig/reapi-server.ts';
-import { rot } from '../../../test/rig/rot.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
+import { rot } from '../../../test/rig/stores/rot.ts';
 import { describeTree } from '../../../test/rig/tree.ts';
 
 let shop: Workshop;

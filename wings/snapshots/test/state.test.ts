@@ -20,8 +20,8 @@ import {
   Workshop,
 } from '../../../test/rig/assay.ts';
 import { Random } from '../../../test/rig/random.ts';
-import { rot } from '../../../test/rig/rot.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
+import { rot } from '../../../test/rig/stores/rot.ts';
 import { describeTree } from '../../../test/rig/tree.ts';
 import { stepHook } from '../index.ts';
 

@@ -6,9 +6,9 @@ import { parseUploadName, uploadId } from '../../../../server/protocols/reapi/re
 import type { OnStoreEvent } from '../../../../store/events.ts';
 import { openMemoryStore } from '../../../../store/open.ts';
 import type { Store } from '../../../../store/store.ts';
-import { openDiskFolder } from '../../../rig/disk-store.ts';
 import type { GrpcCall } from '../../../rig/grpc.ts';
 import { noise, Random } from '../../../rig/random.ts';
+import { openDiskFolder } from '../../../rig/stores/disk-store.ts';
 import {
   committed,
   PATHS,

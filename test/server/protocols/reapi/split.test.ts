@@ -9,9 +9,9 @@ import {
 } from '../../../../core/proto/generated/reapi-services.ts';
 import { openMemoryStore } from '../../../../store/open.ts';
 import type { Blobs } from '../../../../store/store.ts';
-import { openDiskFolder } from '../../../rig/disk-store.ts';
 import type { GrpcAnswer } from '../../../rig/grpc.ts';
 import { noise } from '../../../rig/random.ts';
+import { openDiskFolder } from '../../../rig/stores/disk-store.ts';
 import { only, PATHS, type ReapiClient, readName, reapiServer, uploadName } from './rig.ts';
 
 const SEED = 7;

@@ -8,8 +8,8 @@ import {
 } from '../../../../core/proto/generated/reapi-services.ts';
 import { decompressStream } from '../../../../server/protocols/reapi/zstd.ts';
 import { bombOf } from '../../../rig/bombs.ts';
-import { openDiskFolder } from '../../../rig/disk-store.ts';
 import { noise } from '../../../rig/random.ts';
+import { openDiskFolder } from '../../../rig/stores/disk-store.ts';
 import { contentOf } from '../../../store/content.ts';
 import { committed, only, readName, reapiServer, uploadName } from './rig.ts';
 

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
 import { MIB } from '../../../../core/units.ts';
-import { openDiskFolder } from '../../../../test/rig/disk-store.ts';
+import { openDiskFolder } from '../../../../test/rig/stores/disk-store.ts';
 import { ask } from '../../../../test/server/rig.ts';
 import { resultWith } from '../../../../test/store/content.ts';
 import { miss, reportOf, step } from '../reports.ts';

@@ -1,8 +1,8 @@
 // A store in which one large blob has gone wrong.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { digestOf } from '../../core/digest.ts';
-import { describeTree } from './tree.ts';
+import { digestOf } from '../../../core/digest.ts';
+import { describeTree } from '../tree.ts';
 
 /** Flips a bit of a large blob where the store keeps it. */
 export function rot(store: string, content: string): void {

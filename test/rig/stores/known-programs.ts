@@ -6,7 +6,7 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 
-const KNOWN = join(import.meta.dirname, '../../dist/known-programs.index');
+const KNOWN = join(import.meta.dirname, '../../../dist/known-programs.index');
 
 const programsIn = (store: string) => join(store, 'client/stat/programs.index');
 

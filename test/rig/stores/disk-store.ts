@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { OnStoreEvent } from '../../store/events.ts';
-import { openDiskStore } from '../../store/open.ts';
-import type { Store } from '../../store/store.ts';
+import type { OnStoreEvent } from '../../../store/events.ts';
+import { openDiskStore } from '../../../store/open.ts';
+import type { Store } from '../../../store/store.ts';
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'assay-test-'));

@@ -80,7 +80,8 @@ class Collection {
   constructor(options: CollectOptions) {
     this.#options = options;
     const { blobs } = options;
-    this.#known = { blobs, sizeOf: async (hash) => (await blobs.get(hash))?.size };
+    const sizeOf = async (hash: Hash) => (await blobs.get(hash))?.size;
+    this.#known = { blobs, sizeOf, missing: (digests) => blobs.missing(digests) };
     this.#messages = new ActionMessages(blobs);
   }
 

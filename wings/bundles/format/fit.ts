@@ -19,6 +19,8 @@ import type { ResultRecord } from './records.ts';
 export interface KnownBlobs {
   /** Undefined for any other blob. */
   sizeOf(hash: Hash): Promise<number | undefined>;
+  /** Those of which there is no blob with that size. */
+  missing(digests: readonly Digest[]): Promise<readonly Digest[]>;
   readonly blobs: Blobs;
 }
 
@@ -50,10 +52,9 @@ async function requireContent(result: ActionResult, known: KnownBlobs): Promise<
   }
 }
 
-async function requireKnown(digests: readonly Digest[], { sizeOf }: KnownBlobs): Promise<void> {
-  for (const { hash, size } of digests)
-    if (size > 0 && (await sizeOf(hash)) !== size)
-      throw refusedBundle(`it names the blob ${hash}, which is missing`);
+async function requireKnown(digests: readonly Digest[], known: KnownBlobs): Promise<void> {
+  const [missing] = await known.missing(digests.filter(({ size }) => size > 0));
+  if (missing) throw refusedBundle(`it names the blob ${missing.hash}, which is missing`);
 }
 
 /** Outputs are named from the working directory. An action that is not there has the root. */

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { freeBuffers } from '../../../core/bun.ts';
 import { type Hash, parseHash } from '../../../core/digest.ts';
 import { removeTemporaryFolder, temporaryFolder } from '../../../system/files/temporary-folder.ts';
 import { BUNDLE } from '../limits.ts';
@@ -88,6 +89,7 @@ function* linesIn(slices: Iterable<Buffer>): Generator<string> {
       yield Buffer.concat(begun).toString();
       [begun, begunBytes, from] = [[], 0, end + 1];
     }
+    freeBuffers();
     begun.push(slice.subarray(from));
     begunBytes += slice.length - from;
     if (begunBytes > BUNDLE.maxLineBytes) throw damaged('a line of the manifest is too long');

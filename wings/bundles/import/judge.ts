@@ -34,7 +34,7 @@ function knownIn(table: BlobTable, blobs: Blobs): KnownBlobs {
     const row = table.rowOf(hash);
     return row === undefined ? undefined : table.sizeAt(row);
   };
-  return { sizeOf, blobs };
+  return { sizeOf, missing: async (digests) => digests.filter((digest) => !table.has(digest)), blobs };
 }
 
 /** No client reads a larger set from a server. */

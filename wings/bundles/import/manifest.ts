@@ -12,7 +12,7 @@ export interface BundleManifest {
   readonly made: Maker;
   readonly blobs: BlobTable;
   readonly counts: ManifestCounts;
-  /** All but those of blobs, in the order of the manifest. */
+  /** Without the blobs, in the order of the manifest. */
   records(): Iterable<Exclude<BundleRecord, { readonly blob: unknown }>>;
   close(): void;
 }
@@ -43,7 +43,9 @@ export async function readBundleManifest(reader: BundleReader): Promise<BundleMa
       *records() {
         for (const line of spool.lines()) {
           const record = decodeRecord(line);
-          if (!('blob' in record)) yield record;
+          /* Nothing but blobs follows one, and there may be a million. */
+          if ('blob' in record) return;
+          yield record;
         }
       },
       close: () => spool.close(),

@@ -281,6 +281,7 @@ test('an output that is there and is no file stays what it is', async () => {
 
 describe('40 results', () => {
   const random = new Random(SEED);
+  const LONG = { timeout: soak(3_600_000, 180_000) };
 
   /** One in each part of the time that the command takes here, so that the kills meet every phase of it. */
   function momentsOf(took: number): number[] {
@@ -340,30 +341,34 @@ describe('40 results', () => {
       return names.filter((_, at) => found[at] === undefined);
     });
 
-  test('an import that is killed shows nothing or whole results, and the next one goes on', async () => {
-    await fill();
-    await succeeding(shop.assay(['export', bundle]));
-    const seen = { nothing: 0, some: 0, all: 0 };
-    const took = await timeOf(['import', bundle], join(shop.folder, 'unharmed'));
-    for (const moment of momentsOf(took)) {
-      const directory = join(shop.folder, 'harmed');
-      await killedAfter(moment, ['import', bundle], directory);
-      const missing = await missingIn(directory, NAMES);
-      seen[missing.length === 0 ? 'all' : missing.length === NAMES.length ? 'nothing' : 'some']++;
-      const shown = NAMES.filter((name) => !missing.includes(name));
-      await withStore(directory, async (store) => {
-        for (const name of shown)
-          for (const { hash, size } of (await store.results.get(addressOf(name)))?.references ?? [])
-            expect((await readFrom(store, { hash, size }))?.length).toBe(size);
-      });
-      await succeeding(shop.assay(['import', bundle], { env: { ASSAY_STORE: directory } }));
-      expect(await missingIn(directory, NAMES)).toEqual([]);
-      rmSync(directory, { recursive: true });
-    }
-    console.log('kills of an import, by the results that it showed:', seen);
-  });
+  test(
+    'an import that is killed shows nothing or whole results, and the next one goes on',
+    LONG,
+    async () => {
+      await fill();
+      await succeeding(shop.assay(['export', bundle]));
+      const seen = { nothing: 0, some: 0, all: 0 };
+      const took = await timeOf(['import', bundle], join(shop.folder, 'unharmed'));
+      for (const moment of momentsOf(took)) {
+        const directory = join(shop.folder, 'harmed');
+        await killedAfter(moment, ['import', bundle], directory);
+        const missing = await missingIn(directory, NAMES);
+        seen[missing.length === 0 ? 'all' : missing.length === NAMES.length ? 'nothing' : 'some']++;
+        const shown = NAMES.filter((name) => !missing.includes(name));
+        await withStore(directory, async (store) => {
+          for (const name of shown)
+            for (const { hash, size } of (await store.results.get(addressOf(name)))?.references ?? [])
+              expect((await readFrom(store, { hash, size }))?.length).toBe(size);
+        });
+        await succeeding(shop.assay(['import', bundle], { env: { ASSAY_STORE: directory } }));
+        expect(await missingIn(directory, NAMES)).toEqual([]);
+        rmSync(directory, { recursive: true });
+      }
+      console.log('kills of an import, by the results that it showed:', seen);
+    },
+  );
 
-  test('an export that is killed leaves no file under its name, or a whole one', async () => {
+  test('an export that is killed leaves no file under its name, or a whole one', LONG, async () => {
     await fill();
     const seen = { 'no file': 0, 'a part': 0, 'a whole file': 0 };
     const took = await timeOf(['export', bundle], shop.store);

@@ -588,6 +588,11 @@ const catalogue = {
     hint: 'Run it again. If the error repeats, install Assay again.',
     status: 500,
   },
+  ASSAY_BAD_CALL: {
+    summary: 'The input or the answer of a memoised call cannot be kept.',
+    hint: 'Pass JSON values without cycles, and return JSON, bytes or nothing. The text after the code names the place.',
+    status: 400,
+  },
   ASSAY_NOT_IN_BUILD: {
     summary: 'This build of Assay lacks the command, or what a setting needs: that part was left out.',
     hint: 'Use a build that has it. `assay --help` lists the commands of this one.',

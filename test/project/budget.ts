@@ -28,6 +28,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [1, 'a lookup trusts results of a bundle as those of a server'],
     [5, 'action leases: who asks, a wait without a job slot, and what a run tells of it'],
     [5, 'answers of less than 2 KiB, with the first lines of a failure'],
+    [1, 'the port by which wings add functions to the library'],
   ],
   server: [
     146,
@@ -35,7 +36,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [1, 'which lease decides whether a label may be written'],
   ],
   bin: [5],
-  'wings/agents': [4],
+  'wings/agents': [4, [7, 'memoised calls of functions']],
   'wings/backup': [5],
   'wings/bazel-worker': [7],
   'wings/bundles': [28, [6, 'bundles from and to servers, and reports for bugs']],
@@ -56,6 +57,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   'wings/snapshots': [
     15,
     [7, '`assay checkpoint list`, `show`, `restore`, `drop`: what is stored of unfinished steps'],
+    [1, 'points of a workspace, for programs'],
   ],
   'wings/verify-release': [2],
 };

@@ -1,4 +1,5 @@
 // The wing snapshots: `assay save` and `assay restore`, and the state and the checkpoints of steps.
+import type { LibraryPort } from '../../client/library/library-port.ts';
 import type { StepHook } from '../../client/run/step-hook.ts';
 import type { Wing } from '../../core/cli/wing.ts';
 
@@ -39,4 +40,9 @@ export const stepHook: StepHook = {
   around: async (action, context) => (await import('./around.ts')).around(action, context),
   restoreState: async (action, context, folder) =>
     (await import('./around.ts')).restoreState(action, context, folder),
+};
+
+export const library: LibraryPort = {
+  save: async (...given) => (await import('./points.ts')).savePoint(...given),
+  restore: async (...given) => (await import('./points.ts')).restorePoint(...given),
 };

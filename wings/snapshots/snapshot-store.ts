@@ -209,6 +209,12 @@ export class SnapshotStore {
     return restored && { ...candidate, ...restored };
   }
 
+  /** What a restore of this label would write; undefined if the local store does not have it. */
+  async outputsOf(label: string): Promise<Output[] | undefined> {
+    const bytes = await this.#local(label);
+    return bytes && this.#outputsIn(bytes);
+  }
+
   async close(): Promise<void> {
     await this.#remoteSide?.remote.close();
     await this.#sharing;

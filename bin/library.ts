@@ -3,7 +3,8 @@
 //   import { run } from 'assay';
 //   const { outcome, exitCode } = await run({ command: ['make'], inputs: ['src/**'], outputs: ['dist'] });
 import { runWith } from '../client/library/library.ts';
-import { stepHook } from './step-hook.ts';
+import { libraryOf } from '../client/library/library-port.ts';
+import { libraryPort, stepHook } from './step-hook.ts';
 
 export {
   type ActionDeclaration,
@@ -23,4 +24,17 @@ export {
   type Store,
 } from '../client/library/library.ts';
 
+export type {
+  CallContext,
+  CallFunction,
+  CallOptions,
+  CallOutcome,
+  FunctionCall,
+  RestoredPoint,
+  SavedPoint,
+  WorkspaceFolders,
+} from '../client/library/library-port.ts';
+
 export const run = runWith(stepHook);
+
+export const { call, workspace } = libraryOf(libraryPort);

@@ -1,11 +1,12 @@
 // The wings of this build. Written by scripts/wings-list.ts from the folders of wings/: `npm run generate`.
 // No other file names a wing. bin/assay.ts loads this list only for what the trunk lacks.
+import type { LibraryPort } from '../client/library/library-port.ts';
 import type { StepHook, StepHookPort } from '../client/run/step-hook.ts';
 import type { Wing } from '../core/cli/wing.ts';
 import type { EnginePort } from '../server/commands/engine-port.ts';
 import type { IssuersPort } from '../server/config/issuers-port.ts';
 import type { ServerPort } from '../server/server-port.ts';
-import { wing as agents } from '../wings/agents/index.ts';
+import { wing as agents, library as agentsLibrary } from '../wings/agents/index.ts';
 import { wing as backup } from '../wings/backup/index.ts';
 import { wing as bazelWorker } from '../wings/bazel-worker/index.ts';
 import { wing as bundles } from '../wings/bundles/index.ts';
@@ -19,7 +20,11 @@ import { wing as manual } from '../wings/manual/index.ts';
 import { wing as mise } from '../wings/mise/index.ts';
 import { wing as oidc } from '../wings/oidc/index.ts';
 import { wing as reproduce, stepHook as reproduceHook } from '../wings/reproduce/index.ts';
-import { wing as snapshots, stepHook as snapshotsHook } from '../wings/snapshots/index.ts';
+import {
+  wing as snapshots,
+  stepHook as snapshotsHook,
+  library as snapshotsLibrary,
+} from '../wings/snapshots/index.ts';
 import { wing as verifyRelease } from '../wings/verify-release/index.ts';
 
 export type Ports = StepHookPort;
@@ -46,6 +51,9 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
 
 /** The library has these alone, without the commands. */
 export const STEP_HOOKS: readonly StepHook[] = [leasesHook, reproduceHook, snapshotsHook];
+
+/** What the library has of wings. */
+export const LIBRARIES: readonly LibraryPort[] = [agentsLibrary, snapshotsLibrary];
 
 /** The wing of each command. A build lacks the commands of a wing that is not above. */
 export const WING_OF: Readonly<Record<string, string>> = {

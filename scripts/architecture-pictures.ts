@@ -121,19 +121,27 @@ function roomsBelow(room: string): string[] {
   return [...new Set(under.flatMap((one) => [one.room, ...roomsBelow(one.room)]))];
 }
 
-const PORTS = ['CommandModule', 'StepHook', 'Engine', 'Issuers', 'Server'] as const;
-const PORT_FILES = ['core/cli', 'client/run', 'server/commands', 'server/config', 'server'] as const;
-const FIRST_PORT = 494;
-const PORT_WIDTH = 100;
+const PORTS = ['CommandModule', 'StepHook', 'Library', 'Engine', 'Issuers', 'Server'] as const;
+const PORT_FILES = [
+  'core/cli',
+  'client/run',
+  'client/library',
+  'server/commands',
+  'server/config',
+  'server',
+] as const;
+const FIRST_PORT = 484;
+const PORT_WIDTH = 86;
 const ROW = 34;
 
 export async function wingsPicture(): Promise<string> {
   const wings = await indexesOfWings();
   const bottom = EDGE + ROW * wings.length + 20;
-  const rows = wings.map(({ name, wing, stepHook }, row) => {
+  const rows = wings.map(({ name, wing, stepHook, library }, row) => {
     const fills = [
       Object.keys(wing.commands).length > 0,
       stepHook !== undefined,
+      library !== undefined,
       'openStore' in wing,
       'openIssuers' in wing,
       'server' in wing,

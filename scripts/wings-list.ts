@@ -3,6 +3,7 @@
 // drop a wing for good, delete these lines by hand.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LibraryPort } from '../client/library/library-port.ts';
 import type { StepHook } from '../client/run/step-hook.ts';
 import type { Wing } from '../core/cli/wing.ts';
 
@@ -10,8 +11,12 @@ const ROOT = join(import.meta.dirname, '..');
 const FOLDER = join(ROOT, 'wings');
 const LIST = join(ROOT, 'bin/wings.ts');
 
+/** As the formatter breaks lines, with the line's end. */
+const LINE_LENGTH = 111;
+
 const INTRODUCTION = `// The wings of this build. Written by scripts/wings-list.ts from the folders of wings/: \`npm run generate\`.
 // No other file names a wing. bin/assay.ts loads this list only for what the trunk lacks.
+import type { LibraryPort } from '../client/library/library-port.ts';
 import type { StepHook, StepHookPort } from '../client/run/step-hook.ts';
 import type { Wing } from '../core/cli/wing.ts';
 import type { EnginePort } from '../server/commands/engine-port.ts';
@@ -33,9 +38,16 @@ export async function wingsList(earlier: string): Promise<string> {
     Object.keys(wing.commands).map((command) => ({ command, wing: name })),
   );
   const hooked = indexes.flatMap(({ name, stepHook }) => (stepHook ? [name] : []));
+  const adding = indexes.flatMap(({ name, library }) => (library ? [name] : []));
   const importOf = (name: string) => {
-    const hook = hooked.includes(name) ? `, stepHook as ${hookOf(name)}` : '';
-    return `import { wing as ${identifier(name)}${hook} } from ${indexOf(name)};\n`;
+    const imported = [
+      `wing as ${identifier(name)}`,
+      ...(hooked.includes(name) ? [`stepHook as ${hookOf(name)}`] : []),
+      ...(adding.includes(name) ? [`library as ${libraryIn(name)}`] : []),
+    ];
+    const line = `import { ${imported.join(', ')} } from ${indexOf(name)};\n`;
+    if (line.length <= LINE_LENGTH) return line;
+    return `import {\n${imported.map((one) => `  ${one},\n`).join('')}} from ${indexOf(name)};\n`;
   };
   const missing = commandsIn(earlier).filter(({ wing }) => !names.includes(wing));
   const commands = [...owned.flat(), ...missing].sort((a, b) => (a.command < b.command ? -1 : 1));
@@ -47,6 +59,8 @@ export async function wingsList(earlier: string): Promise<string> {
     table(names.map((name) => [name, identifier(name)])),
     '\n/** The library has these alone, without the commands. */\n',
     `export const STEP_HOOKS: readonly StepHook[] = [${hooked.map(hookOf).join(', ')}];\n`,
+    '\n/** What the library has of wings. */\n',
+    `export const LIBRARIES: readonly LibraryPort[] = [${adding.map(libraryIn).join(', ')}];\n`,
     '\n/** The wing of each command. A build lacks the commands of a wing that is not above. */\n',
     'export const WING_OF: Readonly<Record<string, string>> = ',
     table(commands.map(({ command, wing }) => [command, `'${wing}'`])),
@@ -62,6 +76,7 @@ interface Index {
   readonly name: string;
   readonly wing: Wing;
   readonly stepHook?: StepHook;
+  readonly library?: LibraryPort;
 }
 
 export function indexesOfWings(): Promise<Index[]> {
@@ -75,8 +90,8 @@ export function indexesOfWings(): Promise<Index[]> {
 }
 
 async function readIndex(name: string): Promise<Index> {
-  const { wing, stepHook } = await import(join(FOLDER, name, 'index.ts'));
-  return { name, wing, stepHook };
+  const { wing, stepHook, library } = await import(join(FOLDER, name, 'index.ts'));
+  return { name, wing, stepHook, library };
 }
 
 /** The commands in a list, which is read as text: an earlier list may import a wing that is gone. */
@@ -99,6 +114,10 @@ function indexOf(name: string): string {
 
 function hookOf(name: string): string {
   return `${identifier(name)}Hook`;
+}
+
+function libraryIn(name: string): string {
+  return `${identifier(name)}Library`;
 }
 
 /** `bazel-worker` is imported as bazelWorker. */

@@ -8,7 +8,7 @@ import { isTestOfWing, ROOT, sourcesOf } from './sources.ts';
 const ROOMS = ['core', 'system', 'store', 'hermeticity', 'client', 'server', 'bin', 'wings'];
 
 /** What every wing exports, and what the build makes of it. */
-const PORTS: readonly string[] = ['wing', 'stepHook'];
+const PORTS: readonly string[] = ['wing', 'stepHook', 'library'];
 
 const EXPORT = /^export (?:abstract )?(?:async )?(?:const|function\*?|class|interface|type) (\w+)/gm;
 

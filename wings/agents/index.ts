@@ -1,4 +1,5 @@
-// The wing agents: what programs that build and test all day ask of Assay: `assay status`.
+// The wing agents: what programs that build and test all day ask of Assay: `assay status`, and memoised calls.
+import type { LibraryPort } from '../../client/library/library-port.ts';
 import type { Wing } from '../../core/cli/wing.ts';
 
 export const wing: Wing = {
@@ -8,4 +9,8 @@ export const wing: Wing = {
       load: async () => (await import('./status/command.ts')).statusCommand,
     },
   },
+};
+
+export const library: LibraryPort = {
+  call: async (...given) => (await import('./calls/call.ts')).call(...given),
 };

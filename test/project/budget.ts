@@ -28,7 +28,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [1, 'a lookup trusts results of a bundle as those of a server'],
     [5, 'action leases: who asks, a wait without a job slot, and what a run tells of it'],
     [5, 'answers of less than 2 KiB, with the first lines of a failure'],
-    [1, 'the port by which wings add functions to the library'],
+    [2, 'the port by which wings add functions to the library'],
   ],
   server: [
     146,

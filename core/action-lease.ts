@@ -25,7 +25,7 @@ export const END_REASONS = ['done', 'failed', 'unkept', 'cancelled', 'expired'] 
 
 export type EndReason = (typeof END_REASONS)[number];
 
-/** What a holder says. Only a server finds that a lease has expired. */
+/** A holder sends one of these. Only a server finds that a lease has expired. */
 export type ReleaseReason = Exclude<EndReason, 'expired'>;
 
 export function isReleaseReason(text: string): text is ReleaseReason {
@@ -58,7 +58,7 @@ export function compareFences(one: Fence, other: Fence): number {
   return one.epoch - other.epoch || one.number - other.number;
 }
 
-/** From one number to the next. Random: the difference of two would tell how many actions other tenants execute. */
+/** The step from one number to the next. It is random: equal steps would tell a tenant how many actions others execute. */
 export function fenceStep(): number {
   return 1 + Math.floor(Math.random() * FENCE_STEPS);
 }

@@ -39,7 +39,7 @@ export interface LeaseState {
 
 export interface LeaseEnd {
   readonly reason: EndReason;
-  /** What the holder says about it. */
+  /** The text that the holder sent about it. */
   readonly detail?: string | undefined;
 }
 
@@ -113,10 +113,10 @@ export interface UnchangedLease {
   readonly record: LeaseRecord | undefined;
 }
 
-/** What a label is written under. */
+/** The lease under which a client writes a label. */
 export interface LabelGuard {
   /** The action that the label is about. */
   readonly lease: LeaseAddress;
-  /** Of the lease of whoever writes. Undefined: it has none. */
+  /** The fence of the client’s lease. Undefined if the client has none. */
   readonly fence?: Fence | undefined;
 }

@@ -37,12 +37,12 @@ interface LeasedEnd {
   readonly signal?: string;
 }
 
-/** What an action got. It is over with `ended` after a failure, else with `stored`. */
+/** The lease of an action that asked. It is over with `ended` after a failure, else with `stored`. */
 export interface LeaseInHand<Result> {
   readonly use: LeaseUse;
   /** The result of the run that this one waited for. */
   readonly hit?: Result | undefined;
-  /** What its writes carry now. `lost`: another run has the lease, and a write that moves a shared label is refused. */
+  /** The fence that the run’s writes carry now. `lost`: another run has the lease, and a write that moves a shared label is refused. */
   fence(): Fence | 'lost' | undefined;
   /** The command has ended. After a failure the lease ends at once, with the reason. */
   ended(end: LeasedEnd, isFailure: boolean): void;
@@ -61,7 +61,7 @@ export interface LeaseQuestion<Result> {
   readonly request: RunRequest;
   /** False for a run that asks for no lease. */
   readonly isAsked: boolean;
-  /** Of this machine, newest first. */
+  /** The history of this machine, newest first. */
   history(): readonly HistoryEntry[];
   /** The EarlierAction of the step, as a remote sent it. */
   readonly fromRemote: Uint8Array | undefined;

@@ -160,8 +160,8 @@ async function useHit(hit: Hit, action: KeyedAction, context: RunContext): Promi
 }
 
 /**
- * Takes the job slot first, then the action's lease, which gives the slot back while it waits. Then the output locks: a run that holds a lock waits for nothing else, so there
- * is no deadlock.
+ * Takes the job slot first, then the action's lease, which gives the slot back while it waits. Then the output locks: a
+ * run that holds a lock waits for nothing else, so there is no deadlock.
  * With the locks it looks up the result again: another run may have made it since. If it ran the command nevertheless,
  * the outputs would be away for a while, and somebody may be reading them. `looksAgain` is false after a result that
  * could not be restored: it is not tried again. `sampled`: the hit that is to be checked.

@@ -15,7 +15,7 @@ import { PROTOCOL } from '../../server/limits.ts';
 import type { Holding, LeaseAddress, LeaseRelease } from '../../store/action-leases.ts';
 import { LEASES } from './limits.ts';
 
-/** As they came. A field that is absent is empty or 0. */
+/** The fields as the client sent them. A field that is absent is empty or 0. */
 export interface LeaseFields {
   readonly namespace: string;
   readonly key: string;
@@ -35,7 +35,7 @@ export const NO_FIELDS: LeaseFields = {
   ...{ fence: '', after: '', waitMs: 0, reason: '', detail: '' },
 };
 
-/** As the request names it: without the namespace of its token. */
+/** The address that the request names, without the namespace of its token. */
 export function addressIn({ namespace, key }: LeaseFields): LeaseAddress {
   return { namespace: parseRequestedNamespace(namespace), key: parseHash(key) };
 }

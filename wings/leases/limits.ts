@@ -2,7 +2,7 @@
 import { MINUTE } from '../../core/units.ts';
 
 export const LEASES = {
-  /** Of one token: leases that it holds, and those that ended within recentMs. */
+  /** How many leases a token may have: those that it holds, and those that ended within recentMs. */
   perToken: 10_000,
   recentMs: 10 * MINUTE,
   /** Tokens whose leases are counted. */

@@ -1,4 +1,4 @@
-// What a server counts of leases: who was granted one, who waited, and what that saved.
+// The server counts leases: grants, waits, and the time that they saved.
 import { Gauge, type Registry } from 'prom-client';
 import { isSameFence, LONGEST_POLL_MS } from '../../core/action-lease.ts';
 import type { Identity } from '../../server/access/identity.ts';
@@ -46,7 +46,7 @@ export class LeaseMetrics {
     });
   }
 
-  /** Nothing besides what the registry has. */
+  /** The registry has all lines already. */
   text(): string {
     return '';
   }

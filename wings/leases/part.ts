@@ -1,4 +1,4 @@
-// What the leases add to a server: routes, methods of gRPC, and a timer that forgets what ended long ago.
+// The part of a server that has leases: routes, methods of gRPC, and a timer that removes leases which ended long ago.
 import { messageOf } from '../../core/errors.ts';
 import { withoutProtocol } from '../../core/namespace.ts';
 import type { ServerContext } from '../../server/context.ts';
@@ -26,7 +26,7 @@ export function leases(): ServerPart {
   };
 }
 
-/** It learns of results that are stored, for those who wait for them. */
+/** The write log tells it of each result, and it wakes the requests that wait for one. */
 function observer(service: LeaseService, { log, readOnly }: ServerContext): Observer {
   let timer: NodeJS.Timeout | undefined;
   let forgetting: Promise<void> = Promise.resolve();

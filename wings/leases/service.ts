@@ -1,4 +1,4 @@
-// What a server answers to acquire, wait, heartbeat and release, over HTTP and gRPC alike (docs/PROTOCOLS.md).
+// The server answers acquire, wait, heartbeat and release, over HTTP and gRPC alike (docs/PROTOCOLS.md).
 // Guarantees: a lease is of the namespace that the token writes, so a pull request never holds main's and never waits
 // for it. The name of a holder is told only to those who may read there. Every limit is an answer: no lease, run.
 import { ACTION_LEASE_MARK, fenceText } from '../../core/action-lease.ts';
@@ -44,7 +44,7 @@ export interface LeaseAnswer {
   readonly why?: string;
 }
 
-/** Of a request whose client may leave. */
+/** The request, whose client may leave before the answer. */
 export interface LeaseCaller extends Pick<RequestContext, 'server' | 'store'> {
   readonly isGone: boolean;
 }

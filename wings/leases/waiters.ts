@@ -178,7 +178,7 @@ export class Waiters {
   }
 }
 
-/** It had ended when the wait began. */
+/** The other lease had ended before the wait began. */
 function wasSeen(state: LeaseState, before: LeaseState | undefined): boolean {
   return before?.end?.reason === 'done' && isSameFence(before.fence, state.fence);
 }

@@ -1,4 +1,4 @@
-// What an action has in hand while its command runs: the leases that this run holds, here and at the server.
+// The leases that a run holds for one action while its command runs: here, and at the server.
 // Guarantee: each of them is released once, with the reason, as soon as that is known. A signal to Assay releases them at
 // once. The end of the run releases the others.
 import type { LeaseInHand, LeaseUse } from '../../../client/lease/action-lease.ts';

@@ -32,7 +32,7 @@ export const RUNNER = {
   cancelMs: 200,
   /** A waiter looks this often whether a run on this machine has ended. */
   localPollMs: 100,
-  /** Whatever a server asks for, heartbeats come no more often. */
+  /** A run sends heartbeats no more often, whatever its server asks for. */
   leastBeatMs: 250,
   /** The holder of a local lease touches it this often. It ends if that stops, where the holder can't be seen. */
   localBeatMs: 5 * SECOND,

@@ -32,7 +32,7 @@ export interface Granted {
   readonly grant: HeldLease;
 }
 
-/** Nobody can say who runs the action: run. */
+/** The place can’t say which run executes the action, so this one does. */
 export interface NoLease {
   readonly outcome: 'none';
 }

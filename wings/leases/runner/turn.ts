@@ -95,7 +95,7 @@ async function waitFor<Result>(
       if (answer.outcome === 'published') {
         const result = await options.lookAgain();
         if (result !== undefined) return { outcome: 'hit', result };
-        // It holds for other facts than those here.
+        // The result holds for other facts than those on this machine.
         if (isPublished) return { outcome: 'hedged' };
         isPublished = true;
       } else if (!isSame(answer, held)) return { outcome: 'again', after: undefined };

@@ -1,4 +1,4 @@
-// Who waits for an action's lease, how long, and what happens then: W1 to W5 of turn.ts, on a clock that the test turns.
+// A run waits for an action's lease, for a bounded time, and then takes a result or runs: W1 to W5 of turn.ts, on a clock that the test turns.
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../../test/rig/random.ts';
 import { RUNNER } from '../runner/limits.ts';

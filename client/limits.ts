@@ -209,6 +209,16 @@ export const SHORT = {
   keyDigits: 16,
 } as const;
 
+/** Failures that --cache-failures=local keeps. */
+export const FAILURES = {
+  keptMs: 24 * 60 * MINUTE,
+  /** With more notes than this, the next one removes all others. */
+  most: 10_000,
+  /** What `timeout` ends with, and the smallest exit code of a shell for a signal. */
+  timeout: 124,
+  leastSignal: 128,
+} as const;
+
 export const GRAPH = {
   /** A graph with more steps makes Bun compile at once. A shorter run ends before that pays off. */
   fewSteps: 20,

@@ -34,6 +34,7 @@ const KINDS: Readonly<Record<FieldKind, (field: Field) => Schema>> = {
   }),
   object: () => ({ type: 'object' }),
   word: ({ values = [] }) => ({ enum: [...values] }),
+  'flag-or-word': ({ values = [] }) => ({ enum: [...values] }),
   checkpoint: () => ({ ...objectOf(CHECKPOINT_FIELDS), required: ['folders'] }),
   step: () => objectOf(DEFAULT_FIELDS),
   steps: () => ({ type: 'object', additionalProperties: objectOf(STEP_FIELDS) }),

@@ -14,8 +14,8 @@ export type KeepUnproven = (typeof KEEP_UNPROVEN)[number];
 export interface ActionOptions {
   /** Files that .gitignore hides are inputs, too. */
   readonly includeIgnored: boolean;
-  /** Publish a result with an exit code other than 0. */
-  readonly cacheFailures: boolean;
+  /** Publish a result with an exit code other than 0. `local`: keep a watched one here, for a day. */
+  readonly cacheFailures: boolean | 'local';
   readonly hermetic: Hermetic;
   /** Reads observed in earlier runs count as declared. */
   readonly observed: boolean;
@@ -34,7 +34,7 @@ export const OPTION_DEFAULTS: ActionOptions = {
 };
 
 export interface Option<Value> {
-  readonly kind: 'flag' | 'word';
+  readonly kind: 'flag' | 'word' | 'flag-or-word';
   readonly values: readonly Value[];
   readonly flag: string;
   /** What may stand after the flag, and what it means. "": nothing stands there. */
@@ -60,7 +60,13 @@ export type OptionName = keyof ActionOptions;
 
 export const OPTIONS: { readonly [Name in OptionName]: Option<ActionOptions[Name]> } = {
   includeIgnored: onOff('include-ignored', 'files that .gitignore hides are inputs too, if a glob matches'),
-  cacheFailures: onOff('cache-failures', 'store and replay results with an exit code other than 0'),
+  cacheFailures: {
+    kind: 'flag-or-word',
+    values: [false, true, 'local'],
+    flag: 'cache-failures',
+    words: { '': true, local: 'local' },
+    text: 'store and replay results with an exit code other than 0. local: on this machine only, for a day, and only if the command was watched; --force runs it',
+  },
   hermetic: oneOf(
     'hermetic',
     HERMETIC,
@@ -100,7 +106,7 @@ export function readOptions(
   return options;
 }
 
-export type ActionFieldKind = 'text' | 'texts' | 'variables' | 'flag' | 'word' | 'object';
+export type ActionFieldKind = 'text' | 'texts' | 'variables' | 'flag' | 'word' | 'flag-or-word' | 'object';
 
 export interface ActionField {
   readonly kind: ActionFieldKind;

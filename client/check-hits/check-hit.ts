@@ -128,7 +128,7 @@ function isAsStored(
 function doAgree(first: FreshRun, second: FreshRun, { request }: KeyedAction): boolean {
   const { exitCode } = first.execution;
   if (second.execution.exitCode !== exitCode) return false;
-  if (exitCode !== 0 && !request.cacheFailures) return true;
+  if (exitCode !== 0 && request.cacheFailures !== true) return true;
   return first.outputs.every((output, at) => {
     const other = second.outputs[at];
     return output === undefined ? other === undefined : sameOutput(other, output);

@@ -31,7 +31,11 @@ function flagOf(name: string, { kind, flag = name, words, value, text }: ActionF
     return [flag, { type: 'string', multiple, ...(value !== undefined && { value }), text }];
   }
   const known = Object.keys(words);
-  if (known.includes('')) return [flag, { type: 'boolean', text }];
+  const more = known.filter((word) => word !== '');
+  if (known.length > more.length) {
+    if (more.length === 0) return [flag, { type: 'boolean', text }];
+    return [flag, { type: 'string', optionalValue: true, value: more.join('|'), text }];
+  }
   const meaning = kind === 'flag' ? `${known.at(-1)}: ${text}` : text;
   return [flag, { type: 'string', value: known.join('|'), text: meaning }];
 }

@@ -1,5 +1,6 @@
 // The flags of `assay run STEP…` that do not declare anything: selection, order and output.
 import type { Flag } from '../../core/cli/command.ts';
+import { OPTIONS } from '../action/fields.ts';
 import type { GraphFlag } from '../graph/command.ts';
 import { ACTION_LEASE_FLAG } from '../lease/mode.ts';
 
@@ -28,6 +29,12 @@ export const GRAPH_FLAGS = {
   force: {
     type: 'boolean',
     text: 'run every command, even if a result is stored. If its outputs differ from the stored ones, Assay reports that and keeps the stored result',
+  },
+  'cache-failures': {
+    type: 'string',
+    optionalValue: true,
+    value: 'local',
+    text: OPTIONS.cacheFailures.text,
   },
   'check-hits': {
     type: 'string',

@@ -94,7 +94,9 @@ function defaultsOf(
 }
 
 function readOption<Value>(value: ConfigValue, { kind, values }: Option<Value>): Value | undefined {
-  const given = kind === 'flag' ? value.flag() : value.oneOf(values.filter((one) => typeof one === 'string'));
+  const words = values.filter((one) => typeof one === 'string');
+  const isFlag = kind === 'flag' || (kind === 'flag-or-word' && value.isFlag);
+  const given = isFlag ? value.flag() : value.oneOf(words);
   return values.find((one) => one === given);
 }
 

@@ -62,6 +62,10 @@ async function forecastStep(
     const key = action.key.hash;
     const hit = await lookup(action, quiet);
     if (hit) {
+      if (hit.exitCode !== 0) {
+        markUnfinished('fails');
+        return { step: step.id, outcome: hit.outcome, key, why: hit.reason };
+      }
       const why = isInPlace(hit, action, cache) ? 'in place' : 'to be restored';
       if (why === 'to be restored') markUnfinished('is to be restored first');
       return { step: step.id, outcome: hit.outcome, key, why: `${hit.reason}, ${why}` };

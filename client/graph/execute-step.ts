@@ -95,7 +95,9 @@ async function runWithRetry(
   slot: JobSlot,
 ): Promise<RunSummary> {
   try {
-    const request = requestOf(step, context.workspace, context.caller, context.cache.tools);
+    const declared = requestOf(step, context.workspace, context.caller, context.cache.tools);
+    const keepsHere = context.keepsFailures && declared.cacheFailures === false;
+    const request: RunRequest = keepsHere ? { ...declared, cacheFailures: 'local' } : declared;
     const own = runContext(step, context, context.caller, reports, slot);
     return (
       (known && (await restoreKnown(step, request, known, context, own))) ??

@@ -23,6 +23,8 @@ export interface StepContext {
   readonly strayWrites: Set<string>;
   /** Run the commands, whatever is stored (--force). */
   readonly force: boolean;
+  /** Failures are kept on this machine alone, unless the step says something else (--cache-failures=local). */
+  readonly keepsFailures?: boolean | undefined;
   /** The hits to check (--check-hits). */
   readonly sample?: HitChecks | undefined;
   readonly stepHook?: OpenStepHook | undefined;

@@ -1,6 +1,6 @@
 // A graph run's resources, opened from the flags: caches, view and up-to-date state. `close` releases them.
 import { expectLongRun } from '../../core/bun.ts';
-import { type ParsedFlags, parseNumber } from '../../core/cli/command.ts';
+import { type ParsedFlags, parseNumber, usage } from '../../core/cli/command.ts';
 import type { Variables } from '../action/environment.ts';
 import { actionLeaseFrom } from '../lease/mode.ts';
 import { GRAPH } from '../limits.ts';
@@ -35,6 +35,7 @@ export type SessionFlag =
   | CacheFlag
   | ViewFlag
   | 'action-lease'
+  | 'cache-failures'
   | 'force'
   | 'jobs'
   | 'keep-going'
@@ -83,6 +84,7 @@ export function openSession(
     },
     strayWrites: new Set(),
     force: flags.given('force'),
+    keepsFailures: keepsFailuresFrom(flags),
     sample,
     stepHook,
     actionLease: actionLeaseFrom(flags, caller),
@@ -173,6 +175,15 @@ export function cacheOptionsOf(
 async function loadStepRunner(options: CacheOptions): Promise<StepRunner> {
   const { openStepRunner } = await import('./step-runner.ts');
   return openStepRunner(options);
+}
+
+/** A step that shares its failures says that in assay.json, for everybody. */
+function keepsFailuresFrom(flags: ParsedFlags<SessionFlag>): boolean {
+  const wanted = flags.text('cache-failures');
+  if (wanted === undefined || wanted === 'local') return wanted !== undefined;
+  throw usage(
+    'with a step, --cache-failures takes local; "cacheFailures": true in assay.json shares failures',
+  );
 }
 
 function jobsFrom(text: string | undefined): number {

@@ -115,7 +115,7 @@ export class ActionLease<Result> {
 
   commandEnded(end: LeasedEnd): void {
     clearTimeout(this.#timer);
-    const isFailure = end.exitCode !== 0 && !this.#question.request.cacheFailures;
+    const isFailure = end.exitCode !== 0 && this.#question.request.cacheFailures !== true;
     this.#isOver ||= isFailure;
     this.#inHand?.ended(end, isFailure);
   }

@@ -34,7 +34,7 @@ const WRITABLE: Kind = {
 };
 const SIGNAL: Kind = { takes: 'an AbortSignal', holds: (value) => value instanceof AbortSignal };
 
-const KINDS: Readonly<Record<Exclude<ActionFieldKind, 'word'>, Kind>> = {
+const KINDS: Readonly<Record<Exclude<ActionFieldKind, 'word' | 'flag-or-word'>, Kind>> = {
   text: TEXT,
   texts: TEXTS,
   variables: TEXTS,
@@ -47,7 +47,7 @@ const ACTION: Readonly<Record<string, Kind>> = Object.fromEntries(
 );
 
 function kindOf({ kind, values = [] }: ActionField): Kind {
-  if (kind !== 'word') return KINDS[kind];
+  if (kind !== 'word' && kind !== 'flag-or-word') return KINDS[kind];
   return { takes: `one of ${values.join(', ')}`, holds: (value) => values.includes(value) };
 }
 

@@ -15,6 +15,7 @@ import type { IdentifiedAction } from '../inputs/keyed-action.ts';
 import { ScanMemos } from '../inputs/scan-memo.ts';
 import { REMOTE } from '../limits.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
+import type { KeptFailures } from '../local-store/kept-failures.ts';
 import { MadeHere } from '../local-store/made-here.ts';
 import { openUsableStore } from '../local-store/open.ts';
 import { isCiJob, isNewRemote, Outbox } from '../local-store/outbox.ts';
@@ -52,6 +53,8 @@ export interface Cache {
   readonly systemFiles?: SystemFileMemo | undefined;
   readonly inputs: InputSource;
   readonly history: ActionHistory;
+  /** The failures that this machine alone keeps. */
+  keptFailures(): Promise<KeptFailures>;
   addToHistory(
     ran: { action: IdentifiedAction } & Pick<
       RunNote,
@@ -138,10 +141,15 @@ export function openCache(options: CacheOptions): Cache {
     listedSets: new Map(),
     inputs,
     history,
+    keptFailures: async () => {
+      const { KeptFailures } = await import('../local-store/kept-failures.ts');
+      return new KeptFailures(options.storeFolder);
+    },
     addToHistory({ action: { request, key }, checked = 'same', ...ran }) {
       const noted = { ...ran, at: options.now(), step: stepOf(request), key: key.hash };
-      // A hit that a check contradicts is sent nowhere.
-      if (ran.outcome === 'hit-local' && checked === 'same') hits.add(key.hash);
+      // A hit that a check contradicts is sent nowhere, nor is a failure that is kept here.
+      const isFailure = ran.exitCode !== undefined;
+      if (ran.outcome === 'hit-local' && checked === 'same' && !isFailure) hits.add(key.hash);
       if (ran.outcome === 'miss') history.append(request, noted);
       else history.buffer(request, noted);
     },

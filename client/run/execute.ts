@@ -173,7 +173,7 @@ export async function executeBy<T extends MaybeWatched>(
       },
     );
   } finally {
-    for (const lost of aside.finish(failed && !request.cacheFailures))
+    for (const lost of aside.finish(failed && request.cacheFailures !== true))
       context.report({ type: 'cache-not-put-back', ...lost });
     earlier.done();
   }

@@ -19,6 +19,8 @@ export interface Hit {
   readonly outputs: readonly Output[];
   readonly log: Log;
   readonly exitCode: number;
+  /** This machine alone keeps it (--cache-failures=local). No state may be recorded of it: it is kept for a day. */
+  readonly isKeptFailure?: true;
   /** The duration of the command when it ran. */
   readonly commandMs: number;
   readonly status: EvidenceStatus;

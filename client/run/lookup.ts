@@ -3,7 +3,8 @@
 // miss.
 //
 // Blobs of a remote go into the local store first, which checks their digests. A failed command is a hit only
-// with --cache-failures.
+// with --cache-failures. One that this machine alone keeps (--cache-failures=local) is the last that is looked for: a
+// success for the same facts comes first, wherever it is.
 import { digestOf, type Hash, parseDigest } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { decodeEvidence, type Evidence, evidenceStatusOf } from '../../core/evidence.ts';
@@ -14,6 +15,7 @@ import { type RelPath, resolveFrom } from '../../core/path.ts';
 import type { ObservedPath, PathSet, StateOf } from '../../core/path-set.ts';
 import type { ActionResult } from '../../core/proto/generated/reapi.ts';
 import { decodeResult } from '../../core/result.ts';
+import { MINUTE } from '../../core/units.ts';
 import { readBlob } from '../../store/shared/read-blob.ts';
 import type { Blobs, Store, StoredResult } from '../../store/store.ts';
 import type { RunRequest } from '../action/request.ts';
@@ -39,6 +41,38 @@ import { withWorkspace } from './log-workspace.ts';
 import type { HitReceipt } from './receipt.ts';
 
 export async function lookup(action: KeyedAction, context: RunContext): Promise<Hit | undefined> {
+  return (await lookupResult(action, context)) ?? (await keptFailure(action, context));
+}
+
+async function keptFailure(action: KeyedAction, context: RunContext): Promise<Hit | undefined> {
+  const { cache, now, report } = context;
+  const { request } = action;
+  if (request.cacheFailures !== 'local') return undefined;
+  const comparison = await openComparison(action, context);
+  if (!comparison) return undefined;
+  const { store, states } = comparison;
+  const failures = await cache.keptFailures();
+  const find = (stateOf: StateOf) => candidates(action.key, localPathSets(store), stateOf);
+  let endedAt = 0;
+  const hitAt = async (candidate: Candidate) => {
+    const kept = failures.find(candidate.key.hash, now());
+    if (!kept) return undefined;
+    const bytes = await readBlob(kept.result, store.blobs);
+    const result = decodeResult(bytes);
+    checkAction(result, actionBehind(candidate, action));
+    if (result.exitCode === 0 || localRefusal(evidenceIn(result), request) !== undefined) return undefined;
+    endedAt = kept.at;
+    return hitOf({ bytes, result, outputs: [] }, request, store.blobs);
+  };
+  const onFault = (error: unknown) => report({ type: 'hit-unusable', why: messageOf(error) });
+  const found = await findHit(find, states, { stateOf: states.of, hitAt, onFault });
+  if (!found) return undefined;
+  const ago = Math.floor((now() - endedAt) / MINUTE);
+  const reason = `it failed ${ago === 0 ? 'less than a minute' : `${ago} min`} ago, and that is kept on this machine (--force runs it)`;
+  return { ...found, outcome: 'hit-local', reason, isKeptFailure: true };
+}
+
+async function lookupResult(action: KeyedAction, context: RunContext): Promise<Hit | undefined> {
   const { cache, report, caller, onFactsDiffer, onEarlier } = context;
   const comparison = await openComparison(action, context);
   if (!comparison) return undefined;
@@ -233,7 +267,7 @@ async function hitFrom(
   onRefused: Listeners['onRefused'],
 ): Promise<StoredHit | undefined> {
   const result = decodeResult(bytes);
-  if (result.exitCode !== 0 && !request.cacheFailures) return undefined;
+  if (result.exitCode !== 0 && request.cacheFailures !== true) return undefined;
   checkAction(result, behind);
   const isOfBundle = bundleIn(writer?.via) !== undefined;
   const evidence = evidenceIn(result);
@@ -310,7 +344,7 @@ function outputsOf(result: ActionResult, request: RunRequest, blobs: Blobs): Pro
  */
 function checkBeforeFetching(result: ActionResult, request: RunRequest, behind: Hash | undefined): void {
   checkAction(result, behind);
-  if (result.exitCode !== 0 && !request.cacheFailures) throw unfit('its command failed');
+  if (result.exitCode !== 0 && request.cacheFailures !== true) throw unfit('its command failed');
   const refusal = remoteRefusal(evidenceIn(result), request);
   if (refusal !== undefined) throw new AssayError('ASSAY_NOT_HERMETIC', refusal);
   const logs = (result.stdoutDigest?.sizeBytes ?? 0) + (result.stderrDigest?.sizeBytes ?? 0);

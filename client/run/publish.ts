@@ -27,6 +27,7 @@ import type { States } from '../path-sets/states.ts';
 import { localPathSets, type PathSetStorage } from '../path-sets/storage.ts';
 import { endOfLog, type Log } from '../process/log.ts';
 import type { Report } from '../terminal/events.ts';
+import type { Cache } from './caches.ts';
 import type { RunContext } from './context.ts';
 import type { SealedResult, Unpublishable } from './seal.ts';
 
@@ -67,6 +68,11 @@ export async function publish(
   const foreign = new ForeignStates(states, now);
   const found = await findAddress(action, sealed, localPathSets(store), stateOf, listed ?? [], foreign);
   const address = { ...found, stateOf };
+  if (sealed.isKeptFailure) {
+    const why = await keepFailure(action, sealed, address, store, cache, now());
+    report({ type: 'not-published', why });
+    return NOTHING;
+  }
   const outcome = await publishLocally(action, sealed, address, store, report);
   if (outcome !== 'published') {
     await keepAction(action, store);
@@ -85,6 +91,27 @@ export async function publish(
   const result = digestOf(sealed.result).hash;
   cache.madeHere?.add({ ...unshared, result, workspace, isStep: name !== undefined });
   return { published: true, diverged: false, address: found, ...(uploads && { sent: address.key.hash }) };
+}
+
+/** Keeps a failure on this machine alone. The words say that, or why it failed. */
+async function keepFailure(
+  action: KeyedAction,
+  sealed: SealedResult,
+  { key, set, stateOf }: ResultAddress,
+  store: Store,
+  cache: Cache,
+  at: number,
+): Promise<string> {
+  try {
+    const digest = digestOf(sealed.result);
+    const own = { digest, bytes: sealed.result };
+    await putLocally([...sealed.contents, own, ...actionBlobs(action, set)], store.blobs);
+    if (set) await addPathSet(action.key.hash, set, localPathSets(store), stateOf);
+    (await cache.keptFailures()).keep(key.hash, { result: digest.hash, at });
+    return 'it failed; the failure is kept on this machine for a day';
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 /**

@@ -16,7 +16,7 @@ export function isInPlace(hit: Hit, action: IdentifiedAction, { cache, now }: Ru
   } catch {
     return false;
   }
-  cache.inPlace.record(action, hit, checkedAt, cache.systemFiles);
+  if (!hit.isKeptFailure) cache.inPlace.record(action, hit, checkedAt, cache.systemFiles);
   return true;
 }
 

@@ -241,7 +241,8 @@ export function finishHit(
 ): RunEnd {
   const { outcome, reason, exitCode, commandMs, status, receipt } = hit;
   replay(hit.log, context);
-  context.cache.addToHistory({ action, outcome, reason, commandMs });
+  const failed = hit.isKeptFailure && { exitCode };
+  context.cache.addToHistory({ action, outcome, reason, commandMs, ...failed });
   const kept = { published: false, shared: false };
   return {
     outcome,

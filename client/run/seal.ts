@@ -11,6 +11,7 @@ import {
   type EvidenceStatus,
   encodeEvidence,
   evidenceStatusOf,
+  lacksProof,
   WATCHING_OFF,
 } from '../../core/evidence.ts';
 import { encodeReceipt, type Receipt, type RunOrigin, receiptOf } from '../../core/metadata/receipt.ts';
@@ -21,7 +22,7 @@ import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import type { RunRequest } from '../action/request.ts';
 import { ContentCache } from '../files/content-cache.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
-import { RUN } from '../limits.ts';
+import { FAILURES, RUN } from '../limits.ts';
 import { type Contents, encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
 import type { Output } from '../outputs/outputs.ts';
 import { States } from '../path-sets/states.ts';
@@ -38,6 +39,8 @@ import { shownLock } from './shown-locks.ts';
 export interface SealedResult {
   readonly publishable: true;
   readonly status: EvidenceStatus;
+  /** A failure that only this machine keeps: the result has no outputs, and is stored under no key. */
+  readonly isKeptFailure?: true;
   /** Why it must not be shared, if so. */
   readonly localOnly?: string;
   readonly result: Uint8Array;
@@ -82,7 +85,11 @@ export function seal(
   const status = execution.earlierState !== undefined && watched === 'declared' ? 'unproven' : watched;
   reportFindings(evidence, execution, context);
   try {
+    const isKeptFailure = execution.exitCode !== 0 && request.cacheFailures === 'local';
     const why =
+      (isKeptFailure && lacksProof(status)
+        ? `it ended with ${execution.exitCode}, and is ${status}`
+        : undefined) ??
       refusalOf(request, evidence, status) ??
       stateRefusal(execution) ??
       changedSince(action, context) ??
@@ -91,7 +98,7 @@ export function seal(
     const search = evidence.outputSearch();
     const kept = new ContentCache();
     const reading = kept.wrap(search?.wrap(digests) ?? digests);
-    const outputs = request.outputs.map(
+    const outputs = (isKeptFailure ? [] : request.outputs).map(
       (path) => fitOutput(request.workspace, path, reading) ?? failMissing(path),
     );
     const shown = shownLock(request, execution, outputs);
@@ -106,6 +113,7 @@ export function seal(
       outputs,
       states,
       status,
+      ...(isKeptFailure && { isKeptFailure }),
       ...(localOnly !== undefined && { localOnly }),
       ...(pathSet && { pathSet }),
     };
@@ -152,7 +160,13 @@ function failureOf(
 ): string | undefined {
   if (signal) return `it was ended by ${signal}`;
   if (exitCode !== 0 && !cacheFailures) return `it ended with ${exitCode}`;
+  if (exitCode !== 0 && cacheFailures === 'local' && isOfSignal(exitCode))
+    return `it ended with ${exitCode}, as after a signal or a timeout`;
   return statusFault ?? outputFault ?? logFault;
+}
+
+function isOfSignal(exitCode: number): boolean {
+  return exitCode === FAILURES.timeout || exitCode >= FAILURES.leastSignal;
 }
 
 /**

@@ -135,6 +135,10 @@ export class ConfigValue {
     return found;
   }
 
+  get isFlag(): boolean {
+    return this.#node.type === 'boolean';
+  }
+
   flag(): boolean {
     if (this.#node.type !== 'boolean') throw this.refuse('true or false is expected here');
     return this.#node.value === true;

@@ -29,6 +29,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [5, 'action leases: who asks, a wait without a job slot, and what a run tells of it'],
     [5, 'answers of less than 2 KiB, with the first lines of a failure'],
     [2, 'the port by which wings add functions to the library'],
+    [2, 'failures that one machine keeps for a day'],
   ],
   server: [
     146,

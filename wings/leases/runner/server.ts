@@ -96,7 +96,7 @@ export class ServerLeases {
   }
 
   async #wait(
-    { key }: LeasedStep,
+    { key, knownMs }: LeasedStep,
     held: HeldByOther,
     leftMs: number,
   ): Promise<HeldByOther | Ended | PublishedElsewhere | NoLease> {
@@ -108,7 +108,7 @@ export class ServerLeases {
     const { answerMs, againMs } = this.#times;
     const mostMs = Math.min(waitMs + answerMs, leftMs + RUNNER.lateMs);
     const answer = await this.#ask('wait', asked, AbortSignal.timeout(Math.ceil(mostMs)), waitMs);
-    if (!answer && this.#mayAnswerYet) {
+    if (!answer && this.#mayAnswerYet(this.#patienceMs(knownMs))) {
       await pause(Math.max(0, Math.min(againMs, until - performance.now())));
       return held;
     }
@@ -122,10 +122,9 @@ export class ServerLeases {
     knownMs: number | undefined,
     mostMs: number,
   ): Promise<LeaseReply | undefined> {
-    const { answerMs, busyMs, againMs } = this.#times;
+    const { againMs } = this.#times;
     const began = performance.now();
-    const share = Math.min((knownMs ?? 0) * RUNNER.patienceShare, RUNNER.maxPatienceMs);
-    const patienceMs = Math.max(share, this.#hasAnswered ? busyMs : answerMs);
+    const patienceMs = this.#patienceMs(knownMs);
     const patience = new Patience(
       patienceMs,
       Math.max(againMs, Math.min(mostMs, patienceMs + RUNNER.starvedMs)),
@@ -144,10 +143,16 @@ export class ServerLeases {
     return undefined;
   }
 
-  get #mayAnswerYet(): boolean {
-    const { busyMs } = this.#times;
+  /** How long a run waits for an answer about an action of this duration. */
+  #patienceMs(knownMs = 0): number {
+    const { answerMs, busyMs } = this.#times;
+    const share = Math.min(knownMs * RUNNER.patienceShare, RUNNER.maxPatienceMs);
+    return Math.max(share, this.#hasAnswered ? busyMs : answerMs);
+  }
+
+  #mayAnswerYet(patienceMs: number): boolean {
     if (this.#isGone || !this.#hasAnswered) return false;
-    return this.#silentSince === undefined || performance.now() - this.#silentSince < busyMs;
+    return this.#silentSince === undefined || performance.now() - this.#silentSince < patienceMs;
   }
 
   async #askAboutGrant(method: 'heartbeat' | 'release', body: object): Promise<LeaseReply | undefined> {

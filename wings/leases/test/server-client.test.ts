@@ -12,7 +12,7 @@ import { ServerLeases, type ServerTimes } from '../runner/server.ts';
 const MARK = { mark: 'assay.v1.ActionLease' };
 const KEY = parseHash('ab'.repeat(32));
 
-type Answer = { readonly status?: number; readonly body: string } | 'silence';
+type Answer = { readonly status?: number; readonly body: string } | 'silence' | 'cut';
 type Asked = Readonly<Record<string, unknown>> & { readonly method: string };
 
 const servers: Server[] = [];
@@ -27,7 +27,7 @@ afterEach(() => {
 const SHORT: ServerTimes = { answerMs: 200, busyMs: 400, againMs: 50 };
 
 /** What was asked, and a client of a server that answers so. */
-async function clientOf(answer: (asked: Asked) => Answer | object, times?: ServerTimes) {
+async function clientOf(answer: (asked: Asked) => Answer | object, times?: ServerTimes, knownMs = 5000.4) {
   const asked: Asked[] = [];
   const server = createServer(async (request, response) => {
     let text = '';
@@ -36,10 +36,9 @@ async function clientOf(answer: (asked: Asked) => Answer | object, times?: Serve
     asked.push(one);
     const given = answer(one);
     if (given === 'silence') return;
+    if (given === 'cut') return void request.socket.destroy();
     const { status = 200, body } =
-      'body' in given
-        ? (given as Exclude<Answer, 'silence'>)
-        : { body: JSON.stringify({ ...MARK, ...given }) };
+      'body' in given ? (given as Exclude<Answer, string>) : { body: JSON.stringify({ ...MARK, ...given }) };
     response.writeHead(status, { 'content-type': 'application/json' }).end(body);
   });
   servers.push(server);
@@ -47,7 +46,7 @@ async function clientOf(answer: (asked: Asked) => Answer | object, times?: Serve
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/team/app`);
   const leases = new ServerLeases({ url, token: 'secret', holder: 'ci-7', ...(times && { times }) });
   let lost = 0;
-  const place = leases.of({ key: KEY, step: 'ef'.repeat(16), knownMs: 5000.4 }, () => lost++);
+  const place = leases.of({ key: KEY, step: 'ef'.repeat(16), knownMs }, () => lost++);
   const ask = (after?: Fence) => place.acquire(after, Number.POSITIVE_INFINITY);
   return { asked, place, ask, leases, lost: () => lost };
 }
@@ -211,6 +210,20 @@ test('a wait at a server that falls silent ends with the patience of the run', a
   const got = await ask();
   if (got.outcome !== 'held') throw new Error(got.outcome);
   expect(await place.wait(got, 100)).toEqual(got);
+});
+
+test('a long action is awaited also while its server starts again, and a short one is not', async () => {
+  const times = { ...SHORT, answerMs: RUNNER.answerMs, busyMs: 1 };
+  for (const [knownMs, outcome] of [
+    [1_000_000, 'held'],
+    [1, 'none'],
+  ] as const) {
+    const { place, ask } = await clientOf(heldAndThen('cut'), times, knownMs);
+    const got = await ask();
+    if (got.outcome !== 'held') throw new Error(got.outcome);
+    await place.wait(got, 20_000);
+    expect(await place.wait(got, 20_000)).toMatchObject({ outcome });
+  }
 });
 
 test('a server that is busy is asked again for the next action', async () => {

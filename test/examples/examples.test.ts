@@ -53,6 +53,19 @@ const workerOutcomes = ({ stdout }: Ran) =>
   [...stdout.matchAll(/^assay: (hit-local|miss)/gm)].map(([, outcome]) => outcome);
 
 const CHECKS: Readonly<Record<string, (ran: Ran) => void>> = {
+  agent: ({ stdout }) => {
+    const [first = '', again = ''] = stdout.split('== started again');
+    expect(first.match(/^(?:decision \d|build): \S+$/gm)).toEqual([
+      ...['decision 1: miss', 'build: miss', 'decision 2: miss', 'build: miss'],
+    ]);
+    expect(again.match(/^(?:decision \d|build): \S+$/gm)).toEqual([
+      ...['decision 1: hit-local', 'build: hit-local', 'decision 2: hit-local', 'build: hit-local'],
+    ]);
+    for (const said of [first, again]) {
+      expect(said).toContain('the check failed; rolled back');
+      expect(said).toContain('done, because the check wants an exclamation mark: HELLO, WORLD!');
+    }
+  },
   'bazel-worker': (ran) => {
     expect(workerOutcomes(ran)).toEqual(['miss', 'miss', 'hit-local', 'hit-local', 'miss']);
     expect(ran.stdout).toContain('words/hello.txt changed');

@@ -14,7 +14,7 @@ import type {
 } from '../../../client/library/library-port.ts';
 import { clientFolder, makeClientFolder } from '../../../client/local-store/client-folder.ts';
 import { storeFolder } from '../../../client/local-store/store-folder.ts';
-import type { Output } from '../../../client/outputs/outputs.ts';
+import { type Output, refuseLinkedParents } from '../../../client/outputs/outputs.ts';
 import { restoreOutputs } from '../../../client/outputs/restore.ts';
 import { fetchContent } from '../../../client/remote/fetch-content.ts';
 import { handleFault } from '../../../client/remote/remote.ts';
@@ -70,6 +70,7 @@ export async function call(
 ): Promise<CallOutcome> {
   const checked = checkCall(declared);
   checkOptions(run, options);
+  if (checked.folder !== undefined) refuseLinkedParents(checked.request.workspace, checked.folder);
   const { report = () => undefined, variables = process.env, keepUnproven = 'local' } = options;
   const folder = storeFolder(options.store, process.env);
   const remote = keepUnproven === 'shared' ? options.remote : undefined;
@@ -147,12 +148,8 @@ async function remoteHit(at: At, store: Store): Promise<Ended | undefined> {
   try {
     const bytes = await remote.getResult(keyed.key);
     if (!bytes) return undefined;
-    await fetchContent(decodeResult(bytes), store.blobs, remote, report, async (readTree) => {
-      const { outputDirectories } = decodeResult(bytes);
-      for (const { treeDigest } of outputDirectories)
-        if (!treeDigest) throw new AssayError('ASSAY_RESULT_MALFORMED', 'a folder without a Tree');
-      return readTree;
-    });
+    // The record is judged below, before it can occupy the key.
+    await fetchContent(decodeResult(bytes), store.blobs, remote, report, async () => undefined);
     const found = await decodeAnswer(bytes, store.blobs, ({ hash }) => readBlob(hash, store.blobs));
     await store.results.put(addressOf(keyed), bytes);
     return await taken(at, store, found, 'hit-remote');
@@ -200,7 +197,7 @@ async function made(at: At): Promise<Ended> {
     const outcome = await keep(at, answer, { startedAt, endedAt: Date.now(), root: ofFiles });
     if (thrown) throw thrown.error;
     if (ofFiles !== undefined && keyed.folder !== undefined)
-      placeFiles(folder, keyed.request.workspace, keyed.folder);
+      await placeFiles(at, folder, keyed.folder, outcome.kept);
     return { answer, outcome: { outcome: 'miss', ...outcome } };
   } finally {
     if (root !== undefined) removeTemporaryFolder(root);
@@ -250,9 +247,10 @@ async function share(
   }
 }
 
-/** As a restore leaves it: nothing else lies in the folder. */
-function placeFiles(from: string, workspace: string, folder: RelPath): void {
-  const target = toSystemPath(workspace, folder).toString();
+/** From the store, as a hit has them: staged, and then renamed into place. What is not kept is copied. */
+async function placeFiles(at: At, from: string, folder: RelPath, isKept: boolean): Promise<void> {
+  if (isKept && at.store && (await localHit(at, at.store))) return;
+  const target = toSystemPath(at.keyed.request.workspace, folder).toString();
   rmSync(target, { recursive: true, force: true });
   cpSync(from, target, { recursive: true, verbatimSymlinks: true });
 }

@@ -235,6 +235,15 @@ test('an input that changes during the call is seen, and the answer is not kept'
   expect([first.kept, first.value]).toEqual([false, 1]);
 });
 
+test('a folder behind a link is refused, and what the link leads to stays', async () => {
+  const outside = join(shop.folder, 'outside');
+  mkdirSync(join(outside, 'x'), { recursive: true });
+  symlinkSync(outside, join(shop.workspace, 'link'));
+  for (const folder of ['link/x', 'link/y'])
+    await expect(ask1({ folder })).rejects.toMatchObject({ code: 'ASSAY_OUTPUT_UNFIT' });
+  expect([calls, existsSync(join(outside, 'x'))]).toEqual([0, true]);
+});
+
 test('without a usable store the function is called, and its files are in place', async () => {
   const events: string[] = [];
   writeFileSync(join(shop.folder, 'no-folder'), '');

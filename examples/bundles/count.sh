@@ -1,9 +1,9 @@
 #!/bin/sh
-# Counts to 12, slowly, and asks for a checkpoint after each number.
+# Counts to 6, slowly, and asks for a checkpoint after each number.
 set -eu
 number=$(cat progress/number 2>/dev/null || echo 0)
 echo "begins after $number"
-while [ "$number" -lt 12 ]; do
+while [ "$number" -lt 6 ]; do
   sleep 0.1
   number=$((number + 1))
   echo "$number" > progress/number

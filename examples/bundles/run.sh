@@ -53,7 +53,7 @@ cmp "$work/here/src/size.txt" "$work/newcomer/src/size.txt"
 
 echo '== a step that goes on elsewhere'
 (cd "$work/here/src" && ASSAY_STORE="$work/here/store" exec setsid $assay run count) > "$work/count.log" 2>&1 &
-until [ "$(cat "$work/here/src/progress/number" 2>/dev/null || echo 0)" -ge 6 ]; do
+until [ "$(cat "$work/here/src/progress/number" 2>/dev/null || echo 0)" -ge 3 ]; do
   kill -0 "$!" || { cat "$work/count.log" >&2; exit 1; } # it has ended
   sleep 0.05
 done
@@ -61,5 +61,5 @@ kill -9 "-$!"
 wait "$!" || true
 on here $assay export --steps count - | on cluster $assay import -
 on cluster $assay run count
-test "$(cat "$work/cluster/src/counted.txt")" = 12
+test "$(cat "$work/cluster/src/counted.txt")" = 6
 echo '== done'

@@ -1,7 +1,7 @@
 // Measures an export and an import of 1 GiB beside zstd -3 and SHA-256 of the same content alone. Prints a table and asserts
 // nothing.
 //
-//   npm run bench -- bundles [FOLDER]     the stores are made in FOLDER (or the system's temporary folder) and removed again
+//   npm run bench -- bundles [--folder=FOLDER]     makes its stores in FOLDER, or the system's temporary folder, and removes them
 //
 // The content is mixed: a half in files of 8 MiB, a quarter in 256 KiB, a quarter in 8 KiB; a third of each is random, the rest
 // is text. CPU is that of the whole process, threads and kernel included. Memory is what the process has at most, without the
@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { constants, zstdCompressSync } from 'node:zlib';
 import { digestOf } from '../../../core/digest.ts';
 import { KIB, MIB } from '../../../core/units.ts';
@@ -117,7 +118,8 @@ function peaks(pid: number, seen: Omit<Cost, 'wallMs'>): Omit<Cost, 'wallMs'> {
   }
 }
 
-const folder = mkdtempSync(join(process.argv[2] ?? tmpdir(), 'assay-bench-'));
+const { values } = parseArgs({ options: { folder: { type: 'string', default: tmpdir() } } });
+const folder = mkdtempSync(join(values.folder, 'assay-bench-'));
 try {
   const [from, to, file] = [join(folder, 'from'), join(folder, 'to'), join(folder, 'bundle')];
   await fill(from);

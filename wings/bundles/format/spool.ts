@@ -76,6 +76,7 @@ export class Spool {
     }
     this.#buffered = [];
     this.#bufferedBytes = 0;
+    freeBuffers();
   }
 }
 

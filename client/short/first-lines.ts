@@ -106,12 +106,7 @@ const LONGEST_LINE = 1000;
 
 /** `log`: without escape sequences. `workspace`: its path is left out of the lines. */
 export function firstLines(log: string, workspace: string): FirstLines {
-  const lines = withFiles(
-    log
-      .replaceAll(`${workspace}/`, '')
-      .split(/\r?\n/)
-      .map((line) => line.slice(0, LONGEST_LINE)),
-  );
+  const lines = withFiles(log.replaceAll(`${workspace}/`, '').split(/\r?\n/).map(plainLine));
   const heads = lines.map((line, at) => `${line}\n${lines[at + 1] ?? ''}`);
   const at = heads.findIndex((head) => toolOf(head) !== undefined);
   const tool = toolOf(heads[at] ?? '');
@@ -119,6 +114,11 @@ export function firstLines(log: string, workspace: string): FirstLines {
   const begins = heads.flatMap((head, index) => (tool.begins.test(head) ? [index] : []));
   const told = begins.map((begin, index) => tool.tell(failureAt(lines, begin, begins[index + 1], tool)));
   return { tool: tool.name, failures: told.length, lines: [...new Set(told.flat())] };
+}
+
+/** A bell or a carriage return of a progress bar must not hide the words around it. */
+function plainLine(line: string): string {
+  return line.slice(0, LONGEST_LINE).replaceAll(/(?!\t)\p{Cc}/gu, '');
 }
 
 function toolOf(head: string): Tool | undefined {

@@ -51,9 +51,10 @@ export class ShortRun {
     this.#told.set(end.step, firstLines(stripVTControlCharacters(log), this.#workspace));
   }
 
-  /** One line. `next`: the command that helps most. */
-  answer(summary: GraphSummary, next = nextCommand(this.#ends)): string {
-    return fitted((room) => this.#answer(summary, next, room));
+  /** One line. `next`: the command that helps most. `run`: the id of the run, where it has one. */
+  answer(summary: GraphSummary, next = nextCommand(this.#ends), run?: string): string {
+    const named = run === undefined ? {} : { run };
+    return fitted((room) => ({ ...this.#answer(summary, next, room), ...named }));
   }
 
   #answer(summary: GraphSummary, next: string, room: Room): object {

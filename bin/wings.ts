@@ -72,6 +72,7 @@ export const WING_OF: Readonly<Record<string, string>> = {
   help: 'manual',
   import: 'bundles',
   login: 'oidc',
+  mcp: 'agents',
   reproduce: 'reproduce',
   restore: 'snapshots',
   save: 'snapshots',

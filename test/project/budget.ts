@@ -37,7 +37,11 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [1, 'which lease decides whether a label may be written'],
   ],
   bin: [5],
-  'wings/agents': [4, [7, 'memoised calls of functions']],
+  'wings/agents': [
+    4,
+    [7, 'memoised calls of functions'],
+    [5, '`assay mcp`: the tools of Assay for coding agents'],
+  ],
   'wings/backup': [5],
   'wings/bazel-worker': [7],
   'wings/bundles': [28, [6, 'bundles from and to servers, and reports for bugs']],

@@ -34,9 +34,9 @@ test(`${RUNNERS} runners that miss ${ACTIONS} actions at once run each of them o
   const gate = new Gate();
   const input = gate.inputOf('all', 0);
   const running = runners.map((runner) => runner.runSteps(input, JOBS));
-  // Each runner holds or awaits as many as it may.
+  // A step that waits gives its place to another one, so more of them wait than there are places.
   const waits = () => metric(server.url, 'assay_action_lease_waits');
-  await expect.poll(waits, { timeout: 5 * MINUTE }).toBe((RUNNERS - 1) * JOBS);
+  await expect.poll(waits, { timeout: 5 * MINUTE }).toBeGreaterThanOrEqual((RUNNERS - 1) * JOBS);
   gate.open();
   await expectOnce(runners, running, ACTIONS, input);
 });

@@ -197,7 +197,7 @@ export const SHORT = {
   textPerItem: 20,
   /** More of a text is never read. */
   readOfText: 4 * KIB,
-  /** What is kept of a running step's log, at either end. */
+  /** A short answer keeps this much of a running step's log, at either end. */
   logBytes: 128 * KIB,
   /** Of a run: failures whose first lines are looked for, warnings, receipts, and the named steps of a reason. */
   failures: 12,

@@ -139,7 +139,7 @@ export interface RemoteOptions {
   readonly now: () => number;
   /** What the server takes the client for. */
   readonly tool?: 'assay' | 'gocacheprog';
-  /** What is written came with this bundle. An Assay server records that. */
+  /** The bundle that an import is writing from. An Assay server records it with each write. */
   readonly bundle?: Hash;
 }
 

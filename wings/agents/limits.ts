@@ -17,7 +17,7 @@ export const AGENTS = {
   runs: 20,
   logBytes: 4 * MIB,
   pageBytes: 8 * KIB,
-  /** What is read of a command's standard error, and told of it. */
+  /** The server reads this much of a command's standard error, and tells this much of it. */
   saidBytes: 16 * KIB,
   refusalBytes: 1_000,
   /** Lines of an audit. */

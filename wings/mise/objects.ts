@@ -18,7 +18,7 @@ export interface Commit {
 
 const COMMIT_FIELDS = ['action', 'metadata', 'output_root', 'version'];
 
-/** The one kind of action that mise's tasks have. */
+/** mise describes every task as an action of this kind. */
 const KIND = 'task';
 
 export function parseCommit(bytes: Buffer): Commit {

@@ -1,5 +1,5 @@
-// Whatever happens to the run that holds an action's lease, each run that waits for it ends with the right outputs, and
-// no failure is handed on.
+// Each run that waits for an action's lease ends with the right outputs, whether its holder ends well, fails, or is
+// killed, stopped or slow. No failure is handed on.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -51,7 +51,7 @@ export const ACTION_RESULT_DETAILS = object({
   }),
   /** Another run of the same action made other outputs. Known when the store was read for it. */
   divergence: optionalField(DIVERGENCE_ROW),
-  /** Who wrote it, as the server saw it. */
+  /** The writer, as the server saw it. */
   writer: optionalField(
     object({
       name: STRING,

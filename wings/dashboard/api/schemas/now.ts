@@ -46,7 +46,7 @@ export const TOTALS = object({
 export type Totals = Described<typeof TOTALS>;
 
 export const WARNING = object({
-  /** What is wrong, as a sentence. */
+  /** The warning says what is wrong in one sentence. */
   text: STRING,
   whatToDo: STRING,
 });

@@ -343,7 +343,10 @@ describe('two processes', () => {
 
   test('of which the first is killed: the second calls, and no part of an answer is seen', async () => {
     const killed = start('killed', 600_000);
-    await expect.poll(() => existsSync(join(shop.workspace, 'calls')), { timeout: 60_000 }).toBe(true);
+    // The file is there before its text is: the child opens it and writes it by two system calls.
+    await expect
+      .poll(() => existsSync(join(shop.workspace, 'calls')) && noted(), { timeout: 60_000 })
+      .toEqual(['killed']);
     killed.kill('SIGKILL');
     await once(killed, 'close');
     expect(await end(start('second', 1))).toBe('answer');

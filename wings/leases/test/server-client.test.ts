@@ -87,7 +87,8 @@ test('a lease that another run has taken over is told once, and released no more
   while (lost() === 0) await sleep(10);
   expect(got.grant.isLost).toBe(true);
   await got.grant.release('done');
-  expect(asked.map(({ method }) => method)).toEqual(['acquire', 'heartbeat']);
+  // On a busy machine a second heartbeat is sent before the first is answered.
+  expect(new Set(asked.map(({ method }) => method))).toEqual(new Set(['acquire', 'heartbeat']));
   expect(lost()).toBe(1);
 });
 

@@ -10,6 +10,7 @@ import { parseHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { LABELS_PATH } from '../../../core/labels.ts';
 import { parseRequestedNamespace } from '../../../core/namespace.ts';
+import type { Labelled } from '../../../store/store.ts';
 import { all } from '../../access/rights.ts';
 import { authorized, onlyMethods } from '../../http/app.ts';
 import { jsonErrors } from '../../http/error-response.ts';
@@ -47,18 +48,18 @@ async function endpoints(app: FastifyInstance): Promise<void> {
   app.addContentTypeParser('*', async () => undefined);
 
   const onRequest = authorized(all('results:read'));
-  const find = { config, exposeHeadRoute: false, onRequest, schema: { querystring: FIND, response: FOUND } };
+  const find = { config, exposeHeadRoute: false, onRequest, schema: { querystring: FIND } };
   app.get<Find>('', find, async ({ params, query, exchange }) => {
     const {
       store,
       server: { metrics },
     } = exchange;
     const namespace = parseRequestedNamespace(params.namespace ?? '');
-    if (query.all !== undefined) return { labels: await store.labels.all(namespace, query.all) };
+    if (query.all !== undefined) return { labels: (await store.labels.all(namespace, query.all)).map(shown) };
     const found = await store.labels.newest(namespace, [query.prefix ?? []].flat(), query.exact);
     metrics.lookedUp('labels', found !== undefined);
     if (!found) throw MISS;
-    return found;
+    return shown(found);
   });
 
   const put = { config, onRequest: authorized(all('labels:write')), schema: { querystring: PUT } };
@@ -78,6 +79,11 @@ async function endpoints(app: FastifyInstance): Promise<void> {
   });
 }
 
+/** A record of the store may have more. */
+function shown({ label, key }: Labelled): Labelled {
+  return { label, key };
+}
+
 function labelTaken(label: string): AssayError {
   const name = JSON.stringify(label.slice(0, 100));
   return new AssayError('ASSAY_LABEL_TAKEN', `${name} already names other content`);
@@ -88,15 +94,6 @@ const TEXT = { type: 'string' };
 const FIND = {
   type: 'object',
   properties: { exact: TEXT, prefix: { anyOf: [TEXT, { type: 'array', items: TEXT }] }, all: TEXT },
-};
-
-const LABEL = { label: TEXT, key: TEXT };
-
-const FOUND = {
-  200: {
-    type: 'object',
-    properties: { ...LABEL, labels: { type: 'array', items: { type: 'object', properties: LABEL } } },
-  },
 };
 
 const PUT = { type: 'object', properties: { label: TEXT, key: TEXT, action: TEXT, fence: TEXT } };

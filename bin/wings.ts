@@ -26,6 +26,7 @@ import {
   library as snapshotsLibrary,
 } from '../wings/snapshots/index.ts';
 import { wing as verifyRelease } from '../wings/verify-release/index.ts';
+import { wing as vitePlus } from '../wings/vite-plus/index.ts';
 
 export type Ports = StepHookPort;
 type AnyWing = Wing<Ports> & Partial<EnginePort & IssuersPort & ServerPort>;
@@ -47,6 +48,7 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
   reproduce,
   snapshots,
   'verify-release': verifyRelease,
+  'vite-plus': vitePlus,
 };
 
 /** The library has these alone, without the commands. */

@@ -19,6 +19,7 @@ export const PROTOCOLS = [
   'labels',
   'path-sets',
   'mise',
+  'vite-plus',
 ] as const;
 
 export type Protocol = (typeof PROTOCOLS)[number];
@@ -306,6 +307,20 @@ export const TOOLS: readonly KnownTool[] = [
         'export MISE_TASK_CACHE_REMOTE_NAMESPACE=TEAM',
         'export MISE_TASK_CACHE_REMOTE_TOKEN=TOKEN',
       ),
+    },
+  },
+  {
+    name: 'Vite+',
+    hasOwnKeys: true,
+    protocols: ['vite-plus'],
+    settings: { 'Vite+': 'VP_REMOTE_CACHE_URL=http://HOST/vite-plus/TEAM' },
+    setup: {
+      where: IN_SHELL,
+      snippet: (address) =>
+        lines(
+          'export VP_REMOTE_CACHE_URL=http://HOST/vite-plus/TEAM',
+          'export VP_REMOTE_CACHE=read-write',
+        )(address).replace('://', address.needsToken ? '://token:TOKEN@' : '://'),
     },
   },
   {

@@ -65,6 +65,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [1, 'points of a workspace, for programs'],
   ],
   'wings/verify-release': [2],
+  'wings/vite-plus': [5],
 };
 
 /**

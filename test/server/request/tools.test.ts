@@ -15,7 +15,7 @@ test('each tool has a name of its own', () => {
 
 test.each(SET_UP)('$name is told this server’s address, in the clear or over TLS', ({ snippet }) => {
   expect(snippet(open)).toMatch(/\b(http|grpc):\/\/cache\.example:8980/);
-  expect(snippet(guarded)).toMatch(/\b(https|grpcs):\/\/cache\.example:8980/);
+  expect(snippet(guarded)).toMatch(/\b(https|grpcs):\/\/(token:TOKEN@)?cache\.example:8980/);
   expect(snippet(open) + snippet(guarded)).not.toContain('//HOST');
 });
 

@@ -35,6 +35,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
       'wings/bazel-worker/GUIDE.md',
       'wings/gocache/GUIDE.md',
       'wings/mise/GUIDE.md',
+      'wings/vite-plus/GUIDE.md',
     ],
   ],
   [

@@ -77,7 +77,7 @@ class Trial {
   async overHttp(): Promise<this> {
     const connection = new FuzzConnection(Number(new URL(this.#url).port));
     onTestFinished(() => connection.close());
-    const targets = httpTargets(this.#random);
+    const targets = await httpTargets(this.#random);
     for (let sent = 0; sent < REQUESTS; sent++) {
       const target = this.#random.pick(targets);
       const request = target.next();

@@ -21,7 +21,7 @@ test(`after ${REQUESTS} mutated requests the server still serves and has leaked 
 }, async () => {
   const server = await startVictim();
   const random = new Random(SEED);
-  const fuzz = new Fuzz(server, random, httpTargets(random));
+  const fuzz = new Fuzz(server, random, await httpTargets(random));
   await fuzz.run(REQUESTS / 2);
   const before = { kept: await keptBytes(server), anonymous: anonymousBytes(server) };
   const handles = openFiles(server);

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { type Dispatcher, request } from 'undici';
 import { decodePathSet, encodePathSet } from '../../core/path-set.ts';
 import { ListPathSetsResponse } from '../../core/proto/generated/assay.ts';
+import { filesOfWings } from '../rig/wings.ts';
 import { PLAIN } from '../server/protocols/plain.ts';
 
 export interface ProtocolClient {
@@ -13,20 +14,30 @@ export interface ProtocolClient {
   find(key: string, content: Buffer): Promise<Buffer | undefined>;
 }
 
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly body: Buffer;
   readonly offset: number;
 }
 
+export type Ask = (
+  method: 'GET' | 'HEAD' | 'PUT' | 'PATCH' | 'POST',
+  address: string,
+  body?: Buffer | string | null,
+  headers?: Record<string, string>,
+) => Promise<Answer>;
+
+/** A wing has the client of its own protocol in test/protocol-client.ts. */
+const ofWings: readonly ((ask: Ask) => ProtocolClient)[] = await Promise.all(
+  filesOfWings('test/protocol-client.ts').map(async (file) => {
+    const { protocolClient }: { protocolClient: (ask: Ask) => ProtocolClient } = await import(file);
+    return protocolClient;
+  }),
+);
+
 /** `key`: 64 hex digits. */
 export function protocolClients(url: string, dispatcher: Dispatcher): ProtocolClient[] {
-  const ask = async (
-    method: 'GET' | 'HEAD' | 'PUT' | 'PATCH' | 'POST',
-    address: string,
-    body: Buffer | string | null = null,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> => {
+  const ask: Ask = async (method, address, body = null, headers = {}) => {
     const answer = await request(new URL(address, url), { method, body, headers, dispatcher });
     return {
       status: answer.statusCode,
@@ -151,6 +162,7 @@ export function protocolClients(url: string, dispatcher: Dispatcher): ProtocolCl
     blocks,
     actions,
     resumable,
+    ...ofWings.map((client) => client(ask)),
   ];
 }
 

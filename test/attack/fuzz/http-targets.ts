@@ -9,11 +9,12 @@ import {
 } from '../../../core/proto/generated/actions_cache.ts';
 import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
 import type { Random } from '../../rig/random.ts';
+import { filesOfWings } from '../../rig/wings.ts';
 import { PLAIN } from '../../server/protocols/plain.ts';
 import { resultNaming } from '../../store/content.ts';
 import { type FuzzRequest, type FuzzTarget, request } from './request.ts';
 
-export function httpTargets(random: Random): FuzzTarget[] {
+export async function httpTargets(random: Random): Promise<FuzzTarget[]> {
   const content = () => Buffer.alloc(random.pick([0, 10, 1000, 70_000]), random.below(4));
   const digits = (length: number) => String(random.below(4)).repeat(length);
   const either = (path: string, headers?: Readonly<Record<string, string>>): FuzzRequest =>
@@ -127,7 +128,18 @@ export function httpTargets(random: Random): FuzzTarget[] {
     ),
     target('pages', () => request('GET', random.pick(['/', '/status', '/metrics', '/healthz', '/nowhere']))),
     actionsTarget(random, content),
+    ...(await ofWings(random)),
   ];
+}
+
+/** A wing has those of its own addresses in test/fuzz-targets.ts. */
+async function ofWings(random: Random): Promise<FuzzTarget[]> {
+  const all: FuzzTarget[] = [];
+  for (const file of filesOfWings('test/fuzz-targets.ts')) {
+    const { fuzzTargets }: { fuzzTargets: (random: Random) => FuzzTarget[] } = await import(file);
+    all.push(...fuzzTargets(random));
+  }
+  return all;
 }
 
 const SERVICE = '/twirp/github.actions.results.api.v1.CacheService';

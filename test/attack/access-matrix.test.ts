@@ -74,13 +74,18 @@ test('a reader reads what main reads, and changes nothing', async () => {
   for (const { to, status, text } of read)
     if (!['403', 'PERMISSION_DENIED'].includes(status) && to !== CAPABILITIES && !OWN_TOKEN.test(to))
       expect({ to, text }).toEqual({ to, text: ofMain.get(to)?.text.replace(ANNOUNCEMENT, '') });
-  expect(showing(read, 'main')).toEqual(showing([...ofMain.values()], 'main'));
+  expect(showing(read.filter(isLasting), 'main')).toEqual(
+    showing([...ofMain.values()].filter(isLasting), 'main'),
+  );
   world.changes.length = 0;
   const before = await world.dump();
   await world.sendEverything('reader');
   expect(world.changes).toEqual([]);
   expect(await world.dump()).toEqual(before);
 }, 120_000);
+
+/** What a live answer shows ends after a minute, which a busy machine needs for all of these requests. */
+const isLasting = ({ text }: Reply) => text !== '';
 
 /** These say what the identity may do. */
 const ANNOUNCEMENT = `${RUNS_HEADER}: ${RUNS_FORM}\n`;

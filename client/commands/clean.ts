@@ -9,7 +9,7 @@ import { usersOf } from '../../store/disk/fs/store-users.ts';
 import { SCRUB_JOURNAL } from '../../store/scrub/journal.ts';
 import { loadWorkspace } from '../config/workspace.ts';
 import { currentFolder } from '../files/current-folder.ts';
-import { selectSteps } from '../graph/selection.ts';
+import { selectSteps } from '../graph/select/selection.ts';
 import { clientFolder } from '../local-store/client-folder.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { refuseLinkedParents } from '../outputs/outputs.ts';

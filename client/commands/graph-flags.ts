@@ -11,6 +11,12 @@ export const GRAPH_FLAGS = {
     value: 'GLOB',
     text: 'only steps of these packages, by name or folder',
   },
+  filter: {
+    type: 'string',
+    multiple: true,
+    value: 'FILTER',
+    text: 'only steps of these packages: NAME, {FOLDER}, [REF] (with a changed file since REF), or these together; X... with what X depends on, ...X with what depends on it, ^ without X itself; !X leaves out',
+  },
   affected: {
     type: 'string',
     optionalValue: true,

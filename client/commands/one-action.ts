@@ -47,7 +47,7 @@ async function stepAction(
   caller: Variables,
 ): Promise<Omit<OneAction, 'flags'>> {
   const { openWorkspace } = await import('../graph/opened-workspace.ts');
-  const { selectSteps } = await import('../graph/selection.ts');
+  const { selectSteps } = await import('../graph/select/selection.ts');
   const { requestOf } = await import('../config/request.ts');
   const here = currentFolder();
   const workspace = await openWorkspace(here, storeFolder(flags.text('store'), caller), caller);

@@ -53,7 +53,7 @@ async function stepsNamed(
   store: string,
 ): Promise<{ steps: readonly Step[]; root: string }> {
   const { openWorkspace } = await import('../graph/opened-workspace.ts');
-  const { selectSteps } = await import('../graph/selection.ts');
+  const { selectSteps } = await import('../graph/select/selection.ts');
   try {
     const { steps, root } = await openWorkspace(here, store, process.env);
     const folder = relPathFromUser(relative(root, here));

@@ -84,6 +84,7 @@ export const runCommand = (stepHook: OpenStepHook): CommandModule => ({
       'assay run build test',
       "assay run --package '@app/*' --keep-going 'test:*'",
       'assay run --affected=origin/main --dry-run test',
+      "assay run --filter '...[origin/main]' --filter '!@app/docs' test",
       "assay run --input 'src/**' --output dist --env NODE_ENV --tool node -- node build.js",
       "assay run --input 'src/*.c' --input '!src/gen.c' --output app -- cc -o app src/main.c",
     ],

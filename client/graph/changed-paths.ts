@@ -12,8 +12,22 @@ export interface ChangedPath {
   readonly isRepository: boolean;
 }
 
-/** `ref`: "" for the main branch. Paths outside `root` are left out. */
-export function changedPaths(root: string, ref: string, caller: Variables): ChangedPath[] {
+/** `ref`: "" for the main branch. Paths outside `root` are left out. `flag`: who asks, for errors. */
+export function changedPaths(
+  root: string,
+  ref: string,
+  caller: Variables,
+  flag = '--affected',
+): ChangedPath[] {
+  try {
+    return changedSince(root, ref, caller);
+  } catch (error) {
+    if (error instanceof AssayError) throw new AssayError(error.code, `${flag} failed: ${error.detail}`);
+    throw error;
+  }
+}
+
+function changedSince(root: string, ref: string, caller: Variables): ChangedPath[] {
   const top = git(root, 'rev-parse', '--show-toplevel').toString().replace(/\n$/, '');
   const folder = git(root, 'rev-parse', '--show-prefix').toString().replace(/\n$/, '');
   const base = commonAncestor(root, ref === '' ? mainBranch(root, caller) : ref);
@@ -82,7 +96,7 @@ function mainBranch(root: string, caller: Variables): string {
   ];
   const found = candidates.find((name) => commitOf(root, name) !== undefined);
   if (found !== undefined) return found;
-  throw new AssayError('ASSAY_USAGE', 'git finds no main branch here: pass --affected=REF');
+  throw unknown('git finds no main branch here: pass --affected=REF');
 }
 
 function commitOf(root: string, name: string): string | undefined {
@@ -108,5 +122,5 @@ function git(folder: string, ...args: readonly string[]): Buffer {
 }
 
 function unknown(why: string): AssayError {
-  return new AssayError('ASSAY_USAGE', `--affected failed: ${why}`);
+  return new AssayError('ASSAY_USAGE', why);
 }

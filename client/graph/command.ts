@@ -13,7 +13,7 @@ import { jsonForm } from '../terminal/json-form.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { type Graph, graphOf } from './graph.ts';
 import { type OpenedWorkspace, openWorkspace } from './opened-workspace.ts';
-import { selectSteps } from './selection.ts';
+import { selectSteps } from './select/selection.ts';
 import { cacheOptionsOf, openSession, type RunHooks, type SessionFlag } from './session.ts';
 import type { WatchedPaths } from './watched-paths.ts';
 
@@ -24,6 +24,7 @@ export type GraphFlag =
   | 'check-hits'
   | 'check-seed'
   | 'dry-run'
+  | 'filter'
   | 'graph'
   | 'package'
   | 'watch';
@@ -69,7 +70,8 @@ async function selectGraph(flags: GraphFlags): Promise<SelectedGraph> {
   const wantsAll = (['graph', 'dry-run', 'affected'] as const).some((flag) => flags.given(flag));
   if (names.length === 0 && !wantsAll) throw missingName(workspace);
   const folder = relPathFromUser(relative(root, currentFolder()));
-  const wanted = selectSteps({ names, packages: flags.all('package'), folder }, steps);
+  const filtered = await filteredPackages(flags, root);
+  const wanted = selectSteps({ names, packages: flags.all('package'), filtered, folder }, steps);
   const ref = flags.text('affected');
   if (ref === undefined) return { workspace, graph: graphOf(wanted, steps) };
   const { order } = graphOf(wanted, steps);
@@ -81,6 +83,23 @@ async function selectGraph(flags: GraphFlags): Promise<SelectedGraph> {
       steps,
     ),
   };
+}
+
+/** The remembered state of a workspace has no dependencies of packages, so their files are read. */
+async function filteredPackages(flags: GraphFlags, root: string): Promise<ReadonlySet<string> | undefined> {
+  const texts = flags.all('filter');
+  if (texts.length === 0) return undefined;
+  const [{ filterPackages, parseFilter }, { changedPaths }, { readPackages }, { StatRecorder }] =
+    await Promise.all([
+      import('./select/filter.ts'),
+      import('./changed-paths.ts'),
+      import('../config/packages.ts'),
+      import('../files/stat-recorder.ts'),
+    ]);
+  const filters = texts.map(parseFilter);
+  const changedSince = (ref: string) =>
+    changedPaths(root, ref, process.env, `--filter [${ref}]`).map(({ path }) => path);
+  return filterPackages(filters, await readPackages(new StatRecorder(root)), changedSince);
 }
 
 async function affectedSteps(

@@ -88,7 +88,7 @@ export const ORDER: Readonly<Record<string, readonly string[]>> = {
     'check-hits  report',
     'short',
     'up-to-date',
-    'graph/page',
+    'graph/page  graph/select',
     'graph',
     'audit  library',
     'init',

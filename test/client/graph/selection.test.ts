@@ -63,6 +63,25 @@ describe('selecting steps', () => {
     expect(await idsOf(args)).toEqual(ids);
   });
 
+  test.each<[string[], string[]]>([
+    [
+      ['--filter', 'web...', 'build'],
+      ['libs/core#build', 'apps/web#build'],
+    ],
+    [
+      ['--filter', '...^libs/core', 'test:*'],
+      ['libs/core#build', 'apps/web#build', 'apps/web#test:unit'],
+    ],
+    [
+      ['--filter', '!{libs}', '--filter', '!//', 'build'],
+      ['libs/core#build', 'apps/web#build'],
+    ],
+    [['--filter', '{libs}', '--package', '*/other', 'build'], ['libs/other#build']],
+    [['--filter', './libs/other', 'lint'], []],
+  ])('%j', async (args, ids) => {
+    expect(await idsOf(args)).toEqual(ids);
+  });
+
   test('a bare name refers to the package of the current folder', async () => {
     const inside = join(shop.workspace, 'libs/other/src');
     expect(await idsOf(['build'], inside)).toEqual(['libs/other#build']);
@@ -71,6 +90,9 @@ describe('selecting steps', () => {
   test.each<[string[], string]>([
     [['nope#build'], 'there is no step'],
     [['--package', 'lib/core', 'build'], 'no package matches lib/core; did you mean libs/core?'],
+    [['--filter', 'lib/core', 'build'], 'no package has that name; did you mean libs/core?'],
+    [['--filter', 'libs/core', 'biuld'], 'there is no step "biuld"; did you mean build?'],
+    [['--filter', '[main]', 'build'], '--filter [main] failed: '],
   ])('%j is refused', async (args, words) => {
     expect(await idsOf(args)).toContain(words);
   });
@@ -111,6 +133,13 @@ describe('--affected', () => {
     git('commit', '-qm', 'second', '--allow-empty');
     expect(uncommitted).toEqual(await idsOf(['--affected=main', 'build']));
     expect(uncommitted).toEqual(ids);
+  });
+
+  test('--filter goes by the folder of a changed file, whatever reads it', async () => {
+    shop.write('libs/core/README.md', '');
+    expect(await idsOf(['--filter', '...[main]', 'build'])).toEqual(['libs/core#build', 'apps/web#build']);
+    expect(await idsOf(['--filter', 'apps/*[main]', 'build'])).toEqual([]);
+    expect(await idsOf(['--filter', '...[main]', '--affected', 'build'])).toEqual([]);
   });
 
   test('a reference that git does not know is refused', async () => {

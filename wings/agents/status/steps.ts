@@ -8,7 +8,7 @@ import { type Forecast, forecast } from '../../../client/graph/dry-run.ts';
 import { graphOf } from '../../../client/graph/graph.ts';
 import { openWorkspace } from '../../../client/graph/opened-workspace.ts';
 import type { StepContext } from '../../../client/graph/run-step.ts';
-import { selectSteps } from '../../../client/graph/selection.ts';
+import { selectSteps } from '../../../client/graph/select/selection.ts';
 import { openStepRunner, type StepRunner } from '../../../client/graph/step-runner.ts';
 import { graphRunsFile, readRuns } from '../../../client/report/graph-runs.ts';
 import { StateRecorder } from '../../../client/up-to-date/state-recorder.ts';

@@ -6,7 +6,7 @@ import { requestOf } from '../../../client/config/request.ts';
 import { currentFolder } from '../../../client/files/current-folder.ts';
 import { graphOf } from '../../../client/graph/graph.ts';
 import { openWorkspace } from '../../../client/graph/opened-workspace.ts';
-import { selectSteps } from '../../../client/graph/selection.ts';
+import { selectSteps } from '../../../client/graph/select/selection.ts';
 import { historyOf } from '../../../client/history/history.ts';
 import { openCache } from '../../../client/run/caches.ts';
 import { keyAction } from '../../../client/run/key.ts';

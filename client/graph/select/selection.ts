@@ -1,9 +1,9 @@
 // Selects steps by name, glob and package.
 import picomatch from 'picomatch';
-import { suggestion } from '../../core/cli/command.ts';
-import { AssayError } from '../../core/errors.ts';
-import type { RelPath } from '../../core/path.ts';
-import type { Step, StepTable } from '../config/step.ts';
+import { suggestion } from '../../../core/cli/command.ts';
+import { AssayError } from '../../../core/errors.ts';
+import type { RelPath } from '../../../core/path.ts';
+import type { Step, StepTable } from '../../config/step.ts';
 
 export interface StepSelection {
   /** "build", "pkg#build", "@scope/*#test"; none: every step. */
@@ -12,11 +12,13 @@ export interface StepSelection {
    * Globs over names and folders of packages; none: every package. A name with "#" carries its own package.
    */
   readonly packages: readonly string[];
+  /** The names of the packages that --filter left; undefined: every package. A package of them may lack a named step. */
+  readonly filtered?: ReadonlySet<string> | undefined;
   /** The folder in which a bare name is resolved: a package's, or the root for all packages. */
   readonly folder: RelPath;
 }
 
-export function selectSteps({ names, packages, folder }: StepSelection, steps: StepTable): Step[] {
+export function selectSteps({ names, packages, filtered, folder }: StepSelection, steps: StepTable): Step[] {
   const every = [...steps.values()];
   const all = every.filter((step) => isInPackages(step, packages));
   if (packages.length > 0 && all.length === 0) {
@@ -24,9 +26,14 @@ export function selectSteps({ names, packages, folder }: StepSelection, steps: S
     const [first = ''] = packages;
     throw new AssayError('ASSAY_STEP_UNKNOWN', `no package matches ${first}${suggestion(first, known, '')}`);
   }
-  const home = packages.length === 0 ? packageAt(folder, steps) : undefined;
-  if (names.length === 0) return all.filter((step) => home === undefined || step.package === home);
-  return [...new Set(names.flatMap((name) => matching(name, home, name.includes('#') ? every : all, steps)))];
+  const isLeft = (step: Step) => !filtered || filtered.has(step.package);
+  const home = packages.length === 0 && !filtered ? packageAt(folder, steps) : undefined;
+  if (names.length === 0)
+    return all.filter((step) => isLeft(step) && (home === undefined || step.package === home));
+  const found = names.flatMap((name) =>
+    name.includes('#') ? matching(name, home, every, steps) : matching(name, home, all, steps).filter(isLeft),
+  );
+  return [...new Set(found)];
 }
 
 function matching(name: string, home: string | undefined, all: readonly Step[], steps: StepTable): Step[] {

@@ -9,6 +9,7 @@
 //             else: the command ── longMs ──> ask, so that others wait for this run
 import type { Fence } from '../../core/action-lease.ts';
 import type { Hash } from '../../core/digest.ts';
+import type { Earlier } from '../../store/actions/outline.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { HistoryEntry } from '../history/history.ts';
 import { LEASE } from '../limits.ts';
@@ -63,8 +64,8 @@ export interface LeaseQuestion<Result> {
   readonly isAsked: boolean;
   /** The history of this machine, newest first. */
   history(): readonly HistoryEntry[];
-  /** The EarlierAction of the step, as a remote sent it. */
-  readonly fromRemote: Uint8Array | undefined;
+  /** What a remote told of the step's earlier action. */
+  earlier(): Earlier | undefined;
   readonly lookAgain: AskedLease<Result>['lookAgain'];
   /** Undefined without a wing that asks. */
   ask(asked: AskedLease<Result>): Promise<LeaseInHand<Result> | undefined>;
@@ -79,9 +80,9 @@ export class ActionLease<Result> {
   #isOver = false;
 
   private constructor(question: LeaseQuestion<Result>) {
-    const { request, isAsked, history, fromRemote } = question;
+    const { request, isAsked, history, earlier } = question;
     const isWanted = isAsked && keepsResults(request);
-    const known = isWanted ? knownRun(request, history(), fromRemote) : undefined;
+    const known = isWanted ? knownRun(request, history(), earlier) : undefined;
     this.#question = question;
     this.#isWanted = known?.isKept ?? false;
     this.#knownMs = known?.commandMs;

@@ -1,7 +1,7 @@
 // The last run of a step, with any inputs: how long its command took, and whether its result was kept.
 // The run looks in this machine's history first, then in the answer of an Assay server to the lookup that missed.
+import type { Earlier } from '../../store/actions/outline.ts';
 import type { RunRequest } from '../action/request.ts';
-import { earlierIn } from '../history/earlier.ts';
 import { type HistoryEntry, stepOf } from '../history/history.ts';
 
 export interface KnownRun {
@@ -11,11 +11,11 @@ export interface KnownRun {
   readonly isKept: boolean;
 }
 
-/** `entries`: newest first. `fromRemote`: the EarlierAction of the step, as a remote sent it. */
+/** `entries`: newest first. `earlier`: what a remote told of the step's earlier action. */
 export function knownRun(
   request: RunRequest,
   entries: readonly HistoryEntry[],
-  fromRemote: Uint8Array | undefined,
+  earlier: () => Earlier | undefined,
 ): KnownRun {
   const { workspace, name } = request;
   const step = stepOf(request);
@@ -23,7 +23,7 @@ export function knownRun(
     entry.step === step || (name !== undefined && entry.name === name && entry.workspace === workspace);
   const last = entries.find((entry) => !entry.exitCode && entry.commandMs !== undefined && isSame(entry));
   if (last) return { commandMs: last.commandMs, isKept: last.notKept === undefined };
-  const there = fromRemote && earlierIn(fromRemote);
+  const there = earlier();
   if (!there || there.outcome === 'none' || there.exitCode) return { commandMs: undefined, isKept: true };
   return { commandMs: there.ranMs, isKept: there.notKept === undefined };
 }

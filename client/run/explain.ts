@@ -3,10 +3,11 @@
 import { digestOf, type Hash } from '../../core/digest.ts';
 import { differences, type KeyDifference } from '../../store/actions/difference.ts';
 import { type Lack, type Miss, missBy } from '../../store/actions/miss.ts';
+import type { Earlier } from '../../store/actions/outline.ts';
 import type { BlobReader, Store } from '../../store/store.ts';
 import type { RunRequest } from '../action/request.ts';
 import type { FileDigests } from '../files/file-digest.ts';
-import { differencesFrom, earlierIn } from '../history/earlier.ts';
+import { differencesFrom } from '../history/earlier.ts';
 import { type HistoryEntry, type SeenIn, stepOf } from '../history/history.ts';
 import { areSimilar } from '../history/similar-actions.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
@@ -28,28 +29,29 @@ export interface Explanation {
   readonly differences: readonly KeyDifference[];
 }
 
-/** What the lookup learned: why a result was refused, which fact differs, what the remote sent about the step. */
+/** What the lookup learned: why a result was refused, which fact differs, what the remote told of the step. */
 type Learned = Pick<MissReasons, 'refusal' | 'factsDiffer' | 'earlier'>;
 
 /** Stores nothing: the command waits for the explanation. This machine's own history comes first. */
 export async function explain(
   action: KeyedAction,
   { cache }: RunContext,
-  { refusal, factsDiffer, earlier: fromRemote }: Learned,
+  learned: Learned,
 ): Promise<Explanation> {
   const store = await cache.openStore();
   if (!store) return lacking('store');
+  const { refusal, factsDiffer } = learned;
   const earlier = cache.history.entries();
   // Before the command, which may change its inputs.
-  const blobs = earlier.length > 0 || fromRemote ? withMessages(action, store.blobs) : store.blobs;
+  const blobs = earlier.length > 0 || learned.earlier ? withMessages(action, store.blobs) : store.blobs;
   if (refusal !== undefined) return { miss: { kind: 'refused', why: refusal }, differences: [] };
   const last = earlier.find((entry) => entry.key === action.key.hash);
   const differs = (last && (await differsNow(action, store, cache.digests))) ?? factsDiffer?.();
-  if (differs) return byFact(differs, last, fromRemote);
+  if (differs) return byFact(differs, last, learned.earlier);
   if (last) return nothingStored(last, action.request);
   const here = await explainMiss(action, earlier, blobs);
   if (here?.against) return here;
-  const there = (await explainThere(action, cache, blobs, fromRemote)) ?? here;
+  const there = (await explainThere(action, cache, blobs, learned.earlier)) ?? here;
   return there ?? { miss: { kind: 'first-run' }, differences: [] };
 }
 
@@ -60,9 +62,8 @@ function lacking(lack: Lack): Explanation {
 function byFact(
   { miss, facts }: FactDifference,
   last: HistoryEntry | undefined,
-  fromRemote: Uint8Array | undefined,
+  there: Earlier | undefined,
 ): Explanation {
-  const there = fromRemote && earlierIn(fromRemote);
   const seen = last ? { at: Date.parse(last.at) } : there?.outcome === 'same' ? there : undefined;
   return { miss, ...(seen && { seen: seenIn(seen) }), differences: facts };
 }
@@ -72,10 +73,9 @@ async function explainThere(
   action: KeyedAction,
   cache: Cache,
   blobs: BlobReader,
-  fromRemote: Uint8Array | undefined,
+  seen: Earlier | undefined,
 ): Promise<Explanation | undefined> {
   const remote = await cache.openedRemote();
-  const seen = fromRemote && earlierIn(fromRemote);
   if (seen?.outcome === 'none') return undefined;
   if (seen?.outcome === 'same') return { ...nothingStored(seen, action.request), seen: seenIn(seen) };
   if (seen?.outline) {

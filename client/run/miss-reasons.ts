@@ -1,6 +1,8 @@
 // Collects the reasons of a miss from the events of a run: why a found result was refused, why the results of
 // the remote are for other facts, why the new one was not published. The history keeps the last for the next
 // miss.
+import type { Earlier } from '../../store/actions/outline.ts';
+import { earlierIn } from '../history/earlier.ts';
 import type { FactDifference } from '../path-sets/difference.ts';
 import type { RunContext } from './context.ts';
 
@@ -9,9 +11,17 @@ export class MissReasons {
   refusal: string | undefined;
   /** Which fact of the remote's results differs here. */
   factsDiffer: (() => FactDifference | undefined) | undefined;
-  /** The EarlierAction of the step, as the remote sent it. */
-  earlier: Uint8Array | undefined;
   notKept: string | undefined;
+  /** The EarlierAction of the step, as the remote sent it, until somebody reads it. */
+  #sent: Uint8Array | undefined;
+  #earlier: Earlier | undefined;
+
+  /** The earlier action of the step, as the remote told it. */
+  get earlier(): Earlier | undefined {
+    if (this.#sent) this.#earlier = earlierIn(this.#sent);
+    this.#sent = undefined;
+    return this.#earlier;
+  }
 
   /** The same context; its events pass through here. */
   within<T extends RunContext>(context: T): T {
@@ -22,7 +32,7 @@ export class MissReasons {
         this.factsDiffer = why;
       },
       onEarlier: (message) => {
-        this.earlier = message;
+        this.#sent = message;
       },
       onRefused: (why) => {
         this.refusal ??= why;

@@ -179,7 +179,7 @@ async function makeResult(
     request: action.request,
     isAsked: context.actionLease === 'auto' && !context.cache.findsNothing && !sampled,
     history: () => context.cache.history.entries(),
-    fromRemote: reasons.earlier,
+    earlier: () => reasons.earlier,
     lookAgain: () => lookup(action, context),
     ask: async (asked) => (await context.stepHook?.())?.lease?.(action, context, asked),
   });

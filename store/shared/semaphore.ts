@@ -23,12 +23,12 @@ export class Semaphore {
     this.#limits = limits;
   }
 
-  /** Each `acquire` that resolves needs exactly one `release`. */
-  acquire(): Promise<void> {
+  /** Each `acquire` that resolves needs exactly one `release`. `waitMs`: for this one, instead of the limit. */
+  acquire(waitMs = this.#limits.waitMs): Promise<void> {
     if (this.tryAcquire()) return Promise.resolve();
     if (this.#queue.size >= this.#limits.maxWaiting)
       return Promise.reject(overloaded('too many operations are waiting'));
-    return this.#wait();
+    return this.#wait(waitMs);
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
@@ -67,12 +67,12 @@ export class Semaphore {
     next.admit();
   }
 
-  #wait(): Promise<void> {
+  #wait(waitMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#queue.delete(waiter);
-        reject(overloaded(`waited ${this.#limits.waitMs} ms for other operations to end`));
-      }, this.#limits.waitMs);
+        reject(overloaded(`waited ${waitMs} ms for other operations to end`));
+      }, waitMs);
       const waiter: Waiter = { admit: resolve, timer };
       this.#queue.add(waiter);
     });

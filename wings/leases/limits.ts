@@ -9,8 +9,9 @@ export const LEASES = {
   maxTokens: 10_000,
   /** Requests that wait for one lease. */
   waitersPerLease: 1000,
-  /** Requests that wait, of a quarter of the connections that a server has by default. */
-  openPolls: 1024,
+  /** Requests that wait: of 32 runs with as many waits as one has. A server with few connections takes fewer. */
+  openPolls: 2048,
+  openPollsShare: 0.5,
   /** How often a server looks whether a lease has ended at another one. */
   lookMs: 250,
   /** How often leases that ended long ago are forgotten, and how many at once. */

@@ -70,6 +70,8 @@ export class LeaseService {
     this.#metrics = metrics.add((registry) => new LeaseMetrics(registry, () => this.waiters.count, tell));
     this.waiters = new Waiters({
       leases: this.#leases,
+      // Most of them have a connection of their own, and too many connections are pressure.
+      openPolls: Math.min(LEASES.openPolls, Math.floor(capacity.maxConnections * LEASES.openPollsShare)),
       now,
       refusal: () => {
         if (lifecycle.isLeaving || lifecycle.isStopping) return 'the server stops';

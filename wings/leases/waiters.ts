@@ -35,6 +35,8 @@ interface Waiting extends Wait {
 
 export interface WaitersOptions {
   readonly leases: ActionLeases;
+  /** Requests that wait at once. */
+  readonly openPolls: number;
   readonly now: () => number;
   /** Why nobody may wait now. */
   readonly refusal: () => string | undefined;
@@ -42,6 +44,7 @@ export interface WaitersOptions {
 
 export class Waiters {
   readonly #leases: ActionLeases;
+  readonly #openPolls: number;
   readonly #now: () => number;
   readonly #refusal: () => string | undefined;
   /** By the key of the action, in all namespaces. */
@@ -50,8 +53,9 @@ export class Waiters {
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
 
-  constructor({ leases, now, refusal }: WaitersOptions) {
+  constructor({ leases, openPolls, now, refusal }: WaitersOptions) {
     this.#leases = leases;
+    this.#openPolls = openPolls;
     this.#now = now;
     this.#refusal = refusal;
   }
@@ -82,7 +86,7 @@ export class Waiters {
   }
 
   #fullness(address: LeaseAddress): string | undefined {
-    if (this.#count >= LEASES.openPolls) return `${LEASES.openPolls} requests wait for leases already`;
+    if (this.#count >= this.#openPolls) return `${this.#openPolls} requests wait for leases already`;
     let size = 0;
     for (const one of this.#of(address.key)) if (one.address.namespace === address.namespace) size++;
     return size >= LEASES.waitersPerLease ? `${size} requests wait for this lease already` : undefined;

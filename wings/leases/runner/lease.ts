@@ -6,7 +6,6 @@ import type { AskedLease, LeaseInHand } from '../../../client/lease/action-lease
 import type { RunContext } from '../../../client/run/context.ts';
 import type { Hit } from '../../../client/run/hit.ts';
 import { InHand } from './in-hand.ts';
-import { RUNNER } from './limits.ts';
 import type { HeldByOther, HeldLease, LeasePlace } from './place.ts';
 import { leasesOf, type RunLeases } from './run-leases.ts';
 import { type Turn, waitForTurn } from './turn.ts';
@@ -72,31 +71,27 @@ class Asking {
   async #turnAt(place: LeasePlace): Promise<Turn<Hit>> {
     const { knownMs, isRunning, lookAgain } = this.#asked;
     const { leaseWait = { totalMs: 0 } } = this.#context;
-    if (isRunning || knownMs === undefined || this.#leases.waiting >= RUNNER.waits) {
+    if (isRunning || knownMs === undefined) {
       const answer = await place.acquire(undefined, Number.POSITIVE_INFINITY);
       if (answer.outcome === 'granted') return answer;
       return { outcome: answer.outcome === 'held' ? 'hedged' : 'none' };
     }
+    const { waits } = this.#leases;
     const throwIfCancelled = () => this.#context.throwIfCancelled?.();
     const cancellable: LeasePlace = {
       acquire: (after, mostMs) => place.acquire(after, mostMs),
-      wait: (held, leftMs) => untilCancelled(place.wait(held, leftMs), throwIfCancelled),
+      wait: (held, leftMs) => untilCancelled(waits.wait(place, held, leftMs), throwIfCancelled),
     };
-    this.#leases.waiting++;
-    try {
-      return await waitForTurn(cancellable, {
-        knownMs,
-        waited: leaseWait,
-        // A clock that is set back prolongs no wait.
-        now: () => performance.now(),
-        lookAgain,
-        onWait: (held) => this.#leave(held),
-        onTurn: () => this.#return(),
-        throwIfCancelled,
-      });
-    } finally {
-      this.#leases.waiting--;
-    }
+    return waitForTurn(cancellable, {
+      knownMs,
+      waited: leaseWait,
+      // A clock that is set back prolongs no wait.
+      now: () => performance.now(),
+      lookAgain,
+      onWait: (held) => this.#leave(held),
+      onTurn: () => this.#return(),
+      throwIfCancelled,
+    });
   }
 
   #leave({ holder, leftMs }: HeldByOther): void {

@@ -24,8 +24,11 @@ export const RUNNER = {
   marginMs: 2 * SECOND,
   /** How many holders one after another a run waits for. */
   holders: 5,
-  /** How many steps of a run wait at the same time. */
+  /** How many steps of a run ask at the same time how a holder ends: each of them is a request that is open. */
   waits: 64,
+  /** How many more of them queue for that, and the longest time after which one queues again. Without room a step runs. */
+  queuedWaits: 1000,
+  queueMs: 60 * MINUTE,
   /** The longest name of a holder. A server takes no longer one. */
   maxHolder: 100,
   /** A waiter looks this often whether its own run was cancelled. */

@@ -7,13 +7,13 @@ import type { InHand } from './in-hand.ts';
 import { RUNNER } from './limits.ts';
 import { LocalLeases } from './local.ts';
 import { ServerLeases } from './server.ts';
+import { WaitQueue } from './wait-queue.ts';
 
 export interface RunLeases {
   readonly local: LocalLeases;
   readonly server: ServerLeases | undefined;
   readonly inHand: Set<InHand>;
-  /** How many actions of this run wait now. */
-  waiting: number;
+  readonly waits: WaitQueue;
   /** The end of the run waits for this release. */
   track(release: Promise<void>): void;
   close(): Promise<void>;
@@ -34,7 +34,7 @@ export function leasesOf(cache: Cache, caller: RunContext['caller']): Promise<Ru
       local: new LocalLeases(storeFolder),
       server,
       inHand,
-      waiting: 0,
+      waits: new WaitQueue(),
       track(release) {
         releases.add(release);
         void release.finally(() => releases.delete(release));

@@ -9,10 +9,12 @@ import { LEASES } from '../limits.ts';
 import { TokenLeases } from '../token-leases.ts';
 import { Waiters } from '../waiters.ts';
 
+const OPEN_POLLS = LEASES.waitersPerLease + 24;
+
 async function start(now = Date.now) {
   const leases = actionLeases(new MemoryLeases(now));
   let refusal: string | undefined;
-  const waiters = new Waiters({ leases, now, refusal: () => refusal });
+  const waiters = new Waiters({ leases, openPolls: OPEN_POLLS, now, refusal: () => refusal });
   const held = async (name: string) => {
     const address = addressOf(name);
     const { lease } = await leases.acquire(address, { id: name.padStart(32, '0'), holder: name });
@@ -38,9 +40,12 @@ test('one lease has a bounded number of waits, and so has a server', async () =>
   const waits = Array.from({ length: LEASES.waitersPerLease }, () => wait(one));
   await expect.poll(() => waiters.count).toBe(LEASES.waitersPerLease);
   expect(await wait(one)).toEqual({ end: 'refused', why: '1000 requests wait for this lease already' });
-  while (waits.length < LEASES.openPolls) waits.push(wait(other));
-  await expect.poll(() => waiters.count).toBe(LEASES.openPolls);
-  expect(await wait(other)).toEqual({ end: 'refused', why: '1024 requests wait for leases already' });
+  while (waits.length < OPEN_POLLS) waits.push(wait(other));
+  await expect.poll(() => waiters.count).toBe(OPEN_POLLS);
+  expect(await wait(other)).toEqual({
+    end: 'refused',
+    why: `${OPEN_POLLS} requests wait for leases already`,
+  });
   refuse('the server is busy');
   for (const end of await Promise.all(waits))
     expect(end).toEqual({ end: 'refused', why: 'the server is busy' });

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { soak } from '../soak.ts';
 import { inputOf } from './gate.ts';
 import { Runner, type RunnerOptions, type Running } from './runner.ts';
 
@@ -19,6 +20,12 @@ export async function metric(url: string, name: string, token?: string): Promise
 
 const KNOWN_MS = 600_000;
 
+/**
+ * For 20 runners and a server on two cores: in their first seconds they want the cores for half a minute, and gave up a
+ * server that got 3 % of one (docs/decisions/0536).
+ */
+export const NICENESS = soak(10, 1);
+
 /** Runners with the same steps, which all of them know to be long. */
 export async function runnersOf(
   actions: number,
@@ -34,7 +41,7 @@ export async function runnersOf(
   return runners;
 }
 
-/** Every runner has the outputs of all actions, and of all of them together each action was executed once. */
+/** Every runner has the outputs of all actions, and of all of them together each action was executed once, a tenth of them again. */
 export async function expectOnce(
   runners: readonly Runner[],
   running: readonly Running[],
@@ -57,6 +64,8 @@ export async function expectOnce(
     longestWaitMs: Math.max(...finished.map(({ leaseWaitedMs }) => leaseWaitedMs)),
   });
   expect(finished).toHaveLength(runners.length * actions);
-  expect(hedged.length).toBeLessThanOrEqual(actions / 10);
-  expect(ran.length - hedged.length).toBe(actions);
+  // Beside another run, or because its holder sent no heartbeat for so long that its lease was over.
+  const again = ran.length - actions;
+  expect(again).toBeGreaterThanOrEqual(0);
+  expect(again).toBeLessThanOrEqual(actions / 10);
 }

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { baseEnvironment, DEFAULT_FORM, FORMS } from '../assay.ts';
@@ -32,6 +33,8 @@ export interface RunnerOptions {
   /** Where its folder and its store are made. */
   readonly below: string;
   readonly remote: string;
+  /** How much it gives way to other processes, such as a server that has no machine of its own. */
+  readonly niceness?: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -78,7 +81,7 @@ export class Runner {
 
   /** Ends with the test, also if it was stopped. */
   run(args: readonly string[]): Running {
-    const { name, remote, env } = this.#options;
+    const { name, remote, niceness = 0, env } = this.#options;
     const [program = '', ...form] = FORMS[DEFAULT_FORM];
     const child = spawn(program, [...form, 'run', ...args], {
       cwd: this.folder,
@@ -89,6 +92,7 @@ export class Runner {
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    if (child.pid !== undefined) setPriority(child.pid, niceness);
     const ended = once(child, 'close');
     onTestFinished(async () => {
       child.kill('SIGCONT');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import { baseEnvironment, runProcess, Workshop } from '../../../test/rig/assay.ts';
 import { Gate } from '../../../test/rig/runners/gate.ts';
-import { expectOnce, metric, runnersOf } from '../../../test/rig/runners/once.ts';
+import { expectOnce, metric, NICENESS, runnersOf } from '../../../test/rig/runners/once.ts';
 import { soak } from '../../../test/rig/soak.ts';
 import { INSTALLED, Serve } from '../../../test/server/commands/serve-process.ts';
 import { freshFleet } from './rig/services.ts';
@@ -40,6 +40,7 @@ test(`${RUNNERS} runners that miss ${ACTIONS} actions at once run each of them o
       name: `ci-${at}`,
       below: shop.folder,
       remote: remotes[at % remotes.length] ?? leftUrl,
+      niceness: NICENESS,
     })),
   );
   const gate = new Gate();

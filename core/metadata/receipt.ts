@@ -25,6 +25,8 @@ export interface RunOrigin {
   readonly assay?: string;
   /** How many files and links were declared inputs. */
   readonly inputs?: number;
+  /** How often the command was run until it made this result (--retry); absent for once. */
+  readonly tries?: number;
 }
 
 /** What a check of a hit found, if its command made something else than the stored result. */
@@ -53,8 +55,9 @@ export function isCommit(text: string): boolean {
 }
 
 /** Without `where`, which is the worker of the result's metadata. */
-export function encodeReceipt(action: Hash, { commit = '', assay = '', inputs = 0 }: RunOrigin = {}): Any {
-  return anyOf({ commit, assay, inputs, action, checked: '' });
+export function encodeReceipt(action: Hash, origin: RunOrigin = {}): Any {
+  const { commit = '', assay = '', inputs = 0, tries = 0 } = origin;
+  return anyOf({ commit, assay, inputs, action, checked: '', tries });
 }
 
 function anyOf(message: ReceiptMessage): Any {
@@ -93,11 +96,12 @@ export function receiptOf({ executionMetadata }: Pick<ActionResult, 'executionMe
 function decodeReceipt(metadata: readonly Any[]): Receipt {
   const message = decodeMessage(metadata);
   if (!message) return {};
-  const { commit, assay, inputs, checked } = message;
+  const { commit, assay, inputs, checked, tries } = message;
   return {
     ...(COMMIT.test(commit) && { commit }),
     ...(VERSION.test(assay) && { assay }),
     ...(inputs >= 0 && { inputs }),
+    ...(tries > 1 && { tries }),
     ...((checked === 'different' || checked === 'unstable') && { checked }),
   };
 }

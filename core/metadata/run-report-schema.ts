@@ -14,7 +14,7 @@ import {
   oneOf,
   optionalField,
 } from './json-schema.ts';
-import { FACT_GROUPS, MISS_KINDS, RUN_REPORT, STEP_OUTCOMES } from './run-report.ts';
+import { FACT_GROUPS, MISS_KINDS, RUN_REPORT, STEP_OUTCOMES, TRY_VERDICTS } from './run-report.ts';
 
 const NAME = boundedText(RUN_REPORT.maxName);
 const LINE = boundedText(RUN_REPORT.maxText);
@@ -67,6 +67,12 @@ export const REPORTED_SEEN = closed({
   at: COUNT,
 });
 
+/** Of a command that was run again (--retry): the exit codes in order, and what they show. */
+export const REPORTED_TRIES = closed({
+  exitCodes: listOf(EXIT_CODE, RUN_REPORT.maxTries),
+  verdict: oneOf(TRY_VERDICTS),
+});
+
 const STEP = closed({
   step: NAME,
   /** Its id (step-id.ts). Not in the first form. */
@@ -81,6 +87,8 @@ const STEP = closed({
   seen: optionalField(REPORTED_SEEN),
   key: optionalField(KEY),
   exitCode: EXIT_CODE,
+  /** Not in the first three forms. */
+  tries: optionalField(REPORTED_TRIES),
   /** The blob with the end of what a failed step printed. Not in the first two forms. */
   log: optionalField(closed({ hash: HASH, size: LOG_BYTES })),
   /** From the start of the run. */
@@ -133,5 +141,6 @@ export type ReportedFinding = Described<typeof REPORTED_FINDING>;
 export type ReportedFacts = Described<typeof REPORTED_FACTS>;
 export type ReportedDifference = Described<typeof REPORTED_DIFFERENCE>;
 export type ReportedSeen = Described<typeof REPORTED_SEEN>;
+export type ReportedTries = Described<typeof REPORTED_TRIES>;
 export type ReportedStep = Described<typeof STEP>;
 export type RunReport = Described<typeof REPORT_SCHEMA>;

@@ -11,7 +11,9 @@ export const RUNS_HEADER = 'assay-runs';
 /** The form with `id` and `differences` of a step. */
 export const STEP_IDS_FORM = 2;
 /** The form with `log` of a failed step. */
-export const RUNS_FORM = 3;
+export const LOGS_FORM = 3;
+/** The form with `tries` of a step. */
+export const RUNS_FORM = 4;
 
 /** The newest form that the header announces; 0 without one. */
 export function reportForm(header: unknown): number {
@@ -39,7 +41,23 @@ export const RUN_REPORT = {
   /** The end of a failed step's log, and the steps of a run whose logs are sent. */
   maxLogBytes: 64 * 1024,
   maxLogs: 20,
+  /** Of one command: --retry and the first one. */
+  maxTries: 21,
 } as const;
+
+/**
+ * What the tries of a command that was run again show (--retry). With the same facts: `flaky` if the exit codes differ, else
+ * `broken`. `changed`: the tries did not have the same facts.
+ */
+export const TRY_VERDICTS = ['flaky', 'broken', 'changed'] as const;
+
+export interface Tries {
+  /** In order; the last one is that of the result. */
+  readonly exitCodes: readonly number[];
+  readonly verdict: (typeof TRY_VERDICTS)[number];
+  /** What differed. */
+  readonly changed?: string;
+}
 
 /** `failed`: with a code other than 0, or it could not start. `interrupted`: the same after an interrupt. `skipped`: not started. */
 export const STEP_OUTCOMES = ['hit-local', 'hit-remote', 'miss', 'failed', 'interrupted', 'skipped'] as const;

@@ -72,6 +72,8 @@ export interface Receipt {
    * kept beside the stored one and never served. Empty for every other result.
    */
   checked: string;
+  /** How often the command was run until it made this result (`assay run --retry`). 0 for once. */
+  tries: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -696,7 +698,7 @@ export const Evidence: MessageFns<Evidence> = {
 };
 
 function createBaseReceipt(): Receipt {
-  return { commit: "", inputs: 0, assay: "", action: "", checked: "", _unknownFields: {} };
+  return { commit: "", inputs: 0, assay: "", action: "", checked: "", tries: 0, _unknownFields: {} };
 }
 
 export const Receipt: MessageFns<Receipt> = {
@@ -715,6 +717,9 @@ export const Receipt: MessageFns<Receipt> = {
     }
     if (message.checked !== "") {
       writer.uint32(42).string(message.checked);
+    }
+    if (message.tries !== 0) {
+      writer.uint32(48).int32(message.tries);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -778,6 +783,14 @@ export const Receipt: MessageFns<Receipt> = {
             }
 
             message.checked = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.tries = reader.int32();
             continue;
           }
         }

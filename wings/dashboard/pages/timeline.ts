@@ -32,7 +32,8 @@ function swatch(tone: string): Html {
 function row(step: RunStep, index: number, end: number): Html {
   const critical = step.isCritical ? html` ${badge('plain', 'critical')}` : NOTHING;
   const diverged = step.diverged ? html` ${badge('bad', 'diverged')}` : NOTHING;
-  return html`<tr id="step-${index}"><td><strong>${nameOf(step)}</strong> ${stepOutcome(step.outcome)}${critical}${diverged}
+  const flaky = step.tries?.verdict === 'flaky' ? html` ${badge('warn', 'flaky')}` : NOTHING;
+  return html`<tr id="step-${index}"><td><strong>${nameOf(step)}</strong> ${stepOutcome(step.outcome)}${flaky}${critical}${diverged}
 <span class="why">${step.why}</span>${details(step)}</td><td class="track">${track(step, end)}</td><td class="number">${duration(step.elapsedMs)}${saved(step)}</td></tr>`;
 }
 
@@ -82,13 +83,15 @@ function actionOf({ key, isStored, step }: RunStep): Html {
 }
 
 function factsOf(step: RunStep): Html[] {
-  const { status, facts, needs, waitedMs, exitCode, variables, notKept, bytesUp, bytesDown, outcome } = step;
+  const { status, facts, needs, waitedMs, exitCode, variables, notKept, bytesUp, bytesDown, outcome, tries } =
+    step;
   const moved = bytesUp + bytesDown > 0 ? `${bytes(bytesDown)} down, ${bytes(bytesUp)} up` : undefined;
   const rows: readonly (readonly [string, Html | string | undefined])[] = [
     ['Status', status && statusWord(status)],
     ['Compared', facts && factText(facts)],
     ['Not kept', notKept],
     ['Exit code', outcome === 'failed' ? String(exitCode) : undefined],
+    ['Tries', tries && triesText(tries)],
     ['After', needs.length > 0 ? needs.join(', ') : undefined],
     ['Waited', waitedMs >= 100 ? `${duration(waitedMs)} for a job slot` : undefined],
     ['Moved', moved],
@@ -97,6 +100,11 @@ function factsOf(step: RunStep): Html[] {
   return rows.flatMap(([name, value]) =>
     value === undefined ? [] : html`<dt>${name}</dt><dd>${value}</dd>`,
   );
+}
+
+function triesText({ exitCodes, verdict }: NonNullable<RunStep['tries']>): string {
+  const facts = verdict === 'changed' ? 'not with the same facts' : 'with the same facts';
+  return `ended with ${exitCodes.join(', then ')}, ${facts}`;
 }
 
 function factText({ files, absent, listings, libraries, machine }: ReportedFacts): string {

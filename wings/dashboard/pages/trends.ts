@@ -255,11 +255,17 @@ function flaky(all: readonly FlakyStep[], now: number): Html {
       all.map((row) => [
         named(row),
         html`${count(row.times)}`,
-        html`${runLink(row.failed, html`failed with ${row.failed.exitCode}`)} ${ago(row.failed.at, now)}, ${runLink(row.passed, html`passed`)} ${ago(row.passed.at, now)} <span class="note">key ${short(row.key)}, in <code>${row.namespace === '' ? '(default)' : row.namespace}</code></span>`,
+        html`${pair(row, now)} <span class="note">key ${short(row.key)}, in <code>${row.namespace === '' ? '(default)' : row.namespace}</code></span>`,
       ]),
-    )}<p class="note">All declared inputs were the same, and nothing else that was compared differed. What a failed command read beyond its inputs is not known.</p>`,
+    )}<p class="note">All declared inputs were the same, and nothing else that was compared differed. What a failed command read beyond its inputs is known only if it was run again at once (<code>--retry</code>).</p>`,
     'flaky',
   );
+}
+
+function pair({ failed, passed }: FlakyStep, now: number): Html {
+  if (failed.run === passed.run)
+    return html`${runLink(failed, html`failed with ${failed.exitCode} and passed on a later try`)} ${ago(failed.at, now)}`;
+  return html`${runLink(failed, html`failed with ${failed.exitCode}`)} ${ago(failed.at, now)}, ${runLink(passed, html`passed`)} ${ago(passed.at, now)}`;
 }
 
 function steps({ steps: all, moreSteps }: Trends, query: TrendsFilter): Html {

@@ -1,10 +1,12 @@
-// Steps that failed and passed with the same key. A later run under that key shows it.
-// Guarantee: nothing that anybody compared differed between the two runs.
+// Steps that failed and passed with the same key. A later run under that key shows it, or a later try in the same run
+// (--retry).
+// Guarantee: nothing that anybody compared differed between the two runs or tries.
 //
-// Not guaranteed: a failed command leaves no facts. A step looks flaky if an undeclared file that it reads changed after
-// the failure.
+// Not guaranteed: a failed command leaves no facts after its run. A step looks flaky if an undeclared file that it reads
+// changed before a later run. Tries in one run are compared by their facts.
 import type { MissKind } from '../../../core/metadata/run-report.ts';
 import type { ReportedStep, RunReport } from '../../../core/metadata/run-report-schema.ts';
+import type { StepId } from '../../../core/metadata/step-id.ts';
 import type { Namespace } from '../../../core/namespace.ts';
 import { contentOf, documentOf } from '../../../server/history/documents.ts';
 import { type EarlierAction, earlierOfStep } from '../../../server/history/step-documents.ts';
@@ -39,19 +41,19 @@ export async function flakyWith(
   history: History,
 ): Promise<HistoryDocument[]> {
   const { repository } = report;
-  const ran = report.steps.filter(({ outcome, cause, key }) => {
+  const ran = report.steps.filter((step) => {
+    const { outcome, cause, key } = step;
     const didRun = outcome === 'miss' || outcome === 'failed';
-    return didRun && key !== undefined && SAME_FACTS.includes(cause?.kind);
+    return didRun && key !== undefined && (passedOnRetry(step) || SAME_FACTS.includes(cause?.kind));
   });
   const startedAt = new Date(at).toISOString();
   const documents = await Promise.all(
     ran.slice(0, DASHBOARD.explainedMisses).map(async (step) => {
       const id = idOf(repository, step);
       const now = { run: report.id, at: startedAt, exitCode: step.exitCode };
-      const before = (await earlierOfStep(history, id, [namespace])).find(
-        (one) => one.key === step.key && failed(one) !== failed(step),
-      );
-      const newest = before && pairOf(step, now, before);
+      const newest = passedOnRetry(step)
+        ? ofTries(step, now)
+        : await ofRuns(step, now, id, namespace, history);
       if (!newest) return [];
       const stored = await history.get(FLAKY_KIND, id, [namespace]);
       const times = (stored && contentOf<StoredFlaky>(stored)?.times) ?? 0;
@@ -63,13 +65,42 @@ export async function flakyWith(
   return documents.flat();
 }
 
+/** The tries of one run. */
+function passedOnRetry({ tries, exitCode }: ReportedStep): boolean {
+  return tries?.verdict === 'flaky' && exitCode === 0;
+}
+
+function ofTries({ key = '', tries }: ReportedStep, { run, at }: RunNow): FlakyPair {
+  const exitCode = tries?.exitCodes.findLast((code) => code !== 0) ?? 1;
+  return { key, passed: { run, at }, failed: { run, at, exitCode } };
+}
+
+async function ofRuns(
+  step: ReportedStep,
+  now: RunNow,
+  id: StepId,
+  namespace: Namespace,
+  history: History,
+): Promise<FlakyPair | undefined> {
+  const before = (await earlierOfStep(history, id, [namespace])).find(
+    (one) => one.key === step.key && failed(one) !== failed(step),
+  );
+  return before && pairOf(step, now, before);
+}
+
+interface RunNow {
+  readonly run: string;
+  readonly at: string;
+  readonly exitCode: number;
+}
+
 function failed({ exitCode = 0 }: Pick<EarlierAction, 'exitCode'>): boolean {
   return exitCode !== 0;
 }
 
 function pairOf(
   { key = '' }: ReportedStep,
-  now: { readonly run: string; readonly at: string; readonly exitCode: number },
+  now: RunNow,
   { run, at, exitCode = 0 }: EarlierAction,
 ): FlakyPair {
   const before = { run, at, exitCode };

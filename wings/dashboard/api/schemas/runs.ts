@@ -14,6 +14,7 @@ import {
   REPORTED_DIFFERENCE,
   REPORTED_FACTS,
   REPORTED_SEEN,
+  REPORTED_TRIES,
 } from '../../../../core/metadata/run-report-schema.ts';
 import { CAUSE, FINDING, LOG_TEXT, OUTCOME, RUN_ROW, STATUS, TAIL_EVENT } from './parts.ts';
 
@@ -59,6 +60,8 @@ export const RUN_STEP = object({
   /** The server has the action, so /action/KEY shows it. */
   isStored: BOOLEAN,
   exitCode: NUMBER,
+  /** Of a command that was run again (--retry): the exit codes of all tries, and what they show. */
+  tries: optionalField(unbounded(REPORTED_TRIES)),
   /** From the start of the run. */
   startMs: NUMBER,
   elapsedMs: NUMBER,

@@ -120,7 +120,7 @@ export const FLAKY_STEP = object({
   repository: optionalField(STRING),
   /** Of pull requests: PARENT/pr/… */
   namespace: STRING,
-  /** How often a run ended in another way than an earlier one with its key. */
+  /** How often a run ended in another way than an earlier one with its key, or a later try of it than the one before. */
   times: NUMBER,
   /** The newest of them. */
   key: STRING,

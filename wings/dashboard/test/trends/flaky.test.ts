@@ -67,6 +67,19 @@ test('each change is counted, and the newest pair is kept', async () => {
   expect(found).toEqual([{ times: 2, passed: 1, failed: 2, exitCode: 7 }]);
 });
 
+test('a try that failed, and a later one of the same run that passed', async () => {
+  const tries = (exitCodes: readonly number[], verdict: 'flaky' | 'broken' | 'changed') => ({
+    tries: { exitCodes, verdict },
+  });
+  const flaky = passed('input', KEY, tries([7, 7, 0], 'flaky'));
+  expect(await after(flaky)).toEqual([{ times: 1, failed: 0, passed: 0, exitCode: 7 }]);
+  expect(await after(flaky, passed('input', OTHER_KEY, tries([7, 0], 'flaky')))).toMatchObject([
+    { times: 2 },
+  ]);
+  expect(await after(passed('input', KEY, tries([7, 0], 'changed')))).toEqual([]);
+  expect(await after({ ...failed('input'), ...tries([7, 7], 'broken') })).toEqual([]);
+});
+
 test.each<[string, readonly ReportedStep[]]>([
   ['it failed twice', [failed('input'), failed('failed-before')]],
   ['it passed twice', [passed('input', KEY, unkept), passed('not-kept', KEY, unkept)]],

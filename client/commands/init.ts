@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { type CommandModule, parseFlags, usage } from '../../core/cli/command.ts';
+import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
 import { replaceUnchanged } from '../config/edit.ts';
@@ -26,12 +26,18 @@ import type { RunContext } from '../run/context.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
 import { STORE_FLAGS } from './store-flags.ts';
 
-const flags = { store: STORE_FLAGS.store };
+const flags = {
+  store: STORE_FLAGS.store,
+  agents: {
+    type: 'boolean',
+    text: 'run nothing; write a section for coding agents into AGENTS.md: the commands with short answers, what a hit is worth, and `assay mcp`. What else stands there stays',
+  },
+} satisfies FlagTable;
 
 export const initCommand: CommandModule = {
   failureCode: 2,
   help: {
-    usage: 'assay init [FLAGS] [NAME …]',
+    usage: 'assay init [FLAGS] [NAME …]\n       assay init --agents',
     text: [
       'Writes a first assay.json. It runs each NAME under a tracer and declares what it read, wrote and used. A',
       'NAME is a script of package.json or a target of the Makefile. Without a NAME it runs those with usual',
@@ -55,11 +61,12 @@ export const initCommand: CommandModule = {
       '2': 'there is no step to try, every command failed, or no tracer works; nothing was written',
       '130': 'a signal ended it; nothing was written',
     },
-    examples: ['assay init', 'assay init build test'],
+    examples: ['assay init', 'assay init build test', 'assay init --agents'],
   },
   async main(args) {
     const parsed = parseFlags(args, flags);
     const root = currentFolder();
+    if (parsed.given('agents')) return writeForAgents(root, parsed.positionals);
     const packages = await readPackages(new StatRecorder(root));
     const existing = existingTexts(root, packages);
     const names = parsed.positionals;
@@ -107,6 +114,17 @@ export const initCommand: CommandModule = {
     }
   },
 };
+
+/** Loaded late: it needs nothing of what follows. */
+async function writeForAgents(root: string, names: readonly string[]): Promise<number> {
+  if (names.length > 0) throw usage('--agents runs nothing, so it takes no NAME');
+  const { AGENTS_FILE, writeAgentsSection } = await import('../init/agents-section.ts');
+  const written = writeAgentsSection(root);
+  const print = (line: string) => new SyncStream(2).write(`assay: ${line}\n`);
+  print(`${AGENTS_FILE}: ${written === 'added' ? 'added a section' : written}`);
+  if (!existsSync(join(root, 'assay.json'))) print('there is no assay.json here: next, assay init');
+  return 0;
+}
 
 /** Lets a signal that came during a long computation be heard. */
 async function yieldTo(signal: AbortSignal | undefined): Promise<void> {

@@ -140,6 +140,8 @@ export const INDEX = {
 } as const;
 
 export const RUN = {
+  /** The largest N of --retry. */
+  maxRetries: 20,
   /** How much of each stream of a command is kept for replay; a run with more output is not published. */
   maxLogBytes: 64 * MIB,
   /** A longer stream gets a buffer of maxLogBytes at once. Only its written pages take memory. */

@@ -8,6 +8,7 @@ import type { HistoryEntry } from '../history/history.ts';
 import { HISTORY } from '../limits.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { remoteToken } from '../remote/token.ts';
+import { triesText } from '../retry/retry.ts';
 import { jsonFlag, jsonForm } from '../terminal/json-form.ts';
 import { inOneLine, SyncStream } from '../terminal/sync-stream.ts';
 import { resolveEntry } from './resolve-step-arg.ts';
@@ -93,6 +94,7 @@ function text(entry: HistoryEntry, found: readonly KeyDifference[], shown: numbe
     `key      ${entry.key}`,
     `outcome  ${entry.outcome}: ${entry.reason}`,
     ...(entry.against === undefined ? [] : [`against  ${entry.against}`]),
+    ...(entry.tries ? [`tries    ${triesText(entry.tries)}`] : []),
     ...(entry.seen ? [`seen     ${seenText(entry.seen)}`] : []),
     ...whatDiffers(found, { shown }),
   ];

@@ -3,6 +3,7 @@ import type { Flag } from '../../core/cli/command.ts';
 import { OPTIONS } from '../action/fields.ts';
 import type { GraphFlag } from '../graph/command.ts';
 import { ACTION_LEASE_FLAG } from '../lease/mode.ts';
+import { RETRY_FLAG } from '../retry/retry.ts';
 
 export const GRAPH_FLAGS = {
   package: {
@@ -42,6 +43,7 @@ export const GRAPH_FLAGS = {
     value: 'local',
     text: OPTIONS.cacheFailures.text,
   },
+  retry: RETRY_FLAG,
   'check-hits': {
     type: 'string',
     optionalValue: true,

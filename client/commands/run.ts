@@ -7,6 +7,7 @@ import { actionLeaseFrom } from '../lease/mode.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { remoteToken } from '../remote/token.ts';
 import { ActionReport } from '../report/action-report.ts';
+import { retriesFrom } from '../retry/retry.ts';
 import { Reporter } from '../run/reporter.ts';
 import type { OpenStepHook } from '../run/step-hook.ts';
 import type { ShortAction } from '../short/action-answer.ts';
@@ -20,6 +21,7 @@ const flags = {
   ...ACTION_FLAGS,
   ...RUN_FLAGS,
   force: GRAPH_FLAGS.force,
+  retry: GRAPH_FLAGS.retry,
   'check-hits': GRAPH_FLAGS['check-hits'],
   'check-seed': GRAPH_FLAGS['check-seed'],
   verbose: GRAPH_FLAGS.verbose,
@@ -111,6 +113,7 @@ export const runCommand = (stepHook: OpenStepHook): CommandModule => ({
       remote: parsed.text('remote') ?? caller.ASSAY_REMOTE,
       token: remoteToken(),
       force: parsed.given('force'),
+      retries: retriesFrom(parsed),
       sample,
       stepHook,
       actionLease: actionLeaseFrom(parsed, caller),

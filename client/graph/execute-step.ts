@@ -162,13 +162,14 @@ function runContext(
   reports: StepReports,
   slot: JobSlot,
 ): RunContext {
-  const { emit, cache, scratch, force, sample, stepHook, actionLease, leaseWait } = context;
+  const { emit, cache, scratch, force, sample, stepHook, actionLease, leaseWait, retries } = context;
   return {
     ...logStreamsOf(step, emit),
     cache: step.cache ? (force ? storeOnly(cache) : cache) : disabled(cache),
     caller,
     sample,
     stepHook,
+    retries,
     withoutState: force,
     uploadsLater: true,
     scratch,
@@ -209,6 +210,7 @@ class StepReports {
     else if (event.type === 'remote-given-up' || event.type === 'remote-takes-nothing') this.#warnOnce(event);
     else if (event.type === 'unwatched' && event.anyCommand) this.#warnOnce(event);
     else if (event.type === 'findings') this.#handleFindings(event);
+    else if (event.type === 'retried') this.#emit({ ...event, type: 'step-retried', step: this.#step.id });
     else if (event.type === 'waiting-for-run')
       this.#emit({ ...event, type: 'step-waits-for-run', step: this.#step.id });
     else if (event.type !== 'sending') this.#warn(event);

@@ -25,6 +25,8 @@ export interface StepContext {
   readonly force: boolean;
   /** Failures are kept on this machine alone, unless the step says something else (--cache-failures=local). */
   readonly keepsFailures?: boolean | undefined;
+  /** How often a command that fails is run again (--retry). */
+  readonly retries?: number | undefined;
   /** The hits to check (--check-hits). */
   readonly sample?: HitChecks | undefined;
   readonly stepHook?: OpenStepHook | undefined;

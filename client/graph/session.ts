@@ -11,6 +11,7 @@ import { remoteToken } from '../remote/token.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { appendRun, graphRunsFile } from '../report/graph-runs.ts';
 import { RunRecorder } from '../report/recorder.ts';
+import { retriesFrom } from '../retry/retry.ts';
 import type { CacheOptions } from '../run/caches.ts';
 import { jsonForm } from '../terminal/json-form.ts';
 import { SyncStream } from '../terminal/sync-stream.ts';
@@ -39,7 +40,8 @@ export type SessionFlag =
   | 'force'
   | 'jobs'
   | 'keep-going'
-  | 'no-report';
+  | 'no-report'
+  | 'retry';
 
 interface Session {
   readonly context: StepContext;
@@ -85,6 +87,7 @@ export function openSession(
     strayWrites: new Set(),
     force: flags.given('force'),
     keepsFailures: keepsFailuresFrom(flags),
+    retries: retriesFrom(flags),
     sample,
     stepHook,
     actionLease: actionLeaseFrom(flags, caller),
@@ -190,7 +193,7 @@ function jobsFrom(text: string | undefined): number {
   // As availableParallelism of node:os, which takes time to load.
   const cores = () => navigator.hardwareConcurrency;
   const jobs = text === undefined ? cores() : parseNumber('--jobs', text, 1, GRAPH.maxJobs);
-  // Each running command adds a listener for the signals that end Assay.
-  process.setMaxListeners(Math.max(process.getMaxListeners(), jobs + 10));
+  // Each running command adds a listener for the signals that end Assay, and another one with --retry.
+  process.setMaxListeners(Math.max(process.getMaxListeners(), 2 * jobs + 10));
   return jobs;
 }

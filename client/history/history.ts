@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { digestOf, type Hash, isHash } from '../../core/digest.ts';
+import { TRY_VERDICTS, type Tries } from '../../core/metadata/run-report.ts';
 import { replaceFile } from '../../system/files/replace-file.ts';
 import type { RunRequest } from '../action/request.ts';
 import { RUN } from '../limits.ts';
@@ -34,6 +35,8 @@ export interface HistoryEntry {
   readonly exitCode?: number | undefined;
   /** The duration of the command when it ran; old entries lack it. */
   readonly commandMs?: number | undefined;
+  /** If the command was run more than once (--retry). */
+  readonly tries?: Tries | undefined;
 }
 
 /** `namespace` and `run`: at a server. */
@@ -58,6 +61,7 @@ export interface RunNote
     | 'notKept'
     | 'exitCode'
     | 'commandMs'
+    | 'tries'
   > {
   readonly at: number;
 }
@@ -157,5 +161,12 @@ function isEntry(value: unknown): value is HistoryEntry {
     (field) => typeof field === 'string' && isHash(field),
   );
   const numbers = [commandMs ?? 0, ran.exitCode ?? 0].every((field) => typeof field === 'number');
-  return texts && hashes && numbers && Array.isArray(command);
+  return (
+    texts && hashes && numbers && Array.isArray(command) && (ran.tries === undefined || isTries(ran.tries))
+  );
+}
+
+function isTries(value: unknown): value is Tries {
+  const { exitCodes, verdict }: Record<string, unknown> = Object(value);
+  return Array.isArray(exitCodes) && TRY_VERDICTS.some((known) => known === verdict);
 }

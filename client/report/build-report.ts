@@ -1,13 +1,20 @@
 // Makes the report of a run from what was recorded.
 // Guarantee: it has no content, no value of a variable and no command line.
 import { randomUUID } from 'node:crypto';
-import { RUN_REPORT, RUNS_FORM, STEP_IDS_FORM } from '../../core/metadata/run-report.ts';
-import type { ReportedStep, RunReport } from '../../core/metadata/run-report-schema.ts';
+import {
+  LOGS_FORM,
+  RUN_REPORT,
+  RUNS_FORM,
+  STEP_IDS_FORM,
+  type Tries,
+} from '../../core/metadata/run-report.ts';
+import type { ReportedStep, ReportedTries, RunReport } from '../../core/metadata/run-report-schema.ts';
 import type { StepId } from '../../core/metadata/step-id.ts';
 import { VERSION } from '../../core/version.ts';
 import type { Variables } from '../action/environment.ts';
 import type { Step } from '../config/step.ts';
 import { checkedOut } from '../history/repository.ts';
+import { triesText } from '../retry/retry.ts';
 import { checkedOutCommit, placeOf } from '../run/run-origin.ts';
 import type { GraphSummary, StepEnd } from '../view/events.ts';
 import type { RecordedRun } from './recorder.ts';
@@ -56,7 +63,8 @@ export function buildReport(
     steps: recorded.ends.slice(0, RUN_REPORT.maxSteps).map((end) => ({
       ...reportedStep(end, recorded, byName),
       ...(form >= STEP_IDS_FORM && { id: idOf(end.step), ...differencesIn(end) }),
-      ...(form >= RUNS_FORM && end.outcome === 'failed' && end.log && { log: end.log }),
+      ...(form >= LOGS_FORM && end.outcome === 'failed' && end.log && { log: end.log }),
+      ...(form >= RUNS_FORM && end.tries && { tries: triesIn(end.tries) }),
     })),
   };
   return fitting(whole);
@@ -107,7 +115,8 @@ function reportedStep(
   };
 }
 
-function reasonOf({ outcome, reason, cause, replayed }: StepEnd): string {
+function reasonOf({ outcome, reason, cause, replayed, tries }: StepEnd): string {
+  if (outcome === 'failed' && tries) return triesText(tries);
   return outcome === 'failed' && !replayed && cause ? 'the command failed' : reason;
 }
 
@@ -118,6 +127,10 @@ function differencesIn({ outcome, differences, moreDifferences, seen }: StepEnd)
     ...(moreDifferences !== undefined && { moreDifferences }),
     ...(seen && { seen }),
   };
+}
+
+function triesIn({ exitCodes, verdict }: Tries): ReportedTries {
+  return { exitCodes: exitCodes.slice(0, RUN_REPORT.maxTries), verdict };
 }
 
 /** A declaration may set the value, too: NAME=VALUE. */

@@ -1,6 +1,6 @@
 // Sends the end of the logs of failed steps to the remote, before the report that names them.
 // A log that cannot be read or sent is left out. The report is sent all the same.
-import { RUN_REPORT, RUNS_FORM } from '../../core/metadata/run-report.ts';
+import { LOGS_FORM, RUN_REPORT } from '../../core/metadata/run-report.ts';
 import type { Store } from '../../store/store.ts';
 import type { Remote } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
@@ -13,7 +13,7 @@ export async function sendLogs(
   openStore: () => Promise<Store | undefined>,
   elapsedMs: number,
 ): Promise<void> {
-  if (remote.reportForm < RUNS_FORM || !remote.takesWrites) return;
+  if (remote.reportForm < LOGS_FORM || !remote.takesWrites) return;
   const logs = ends.flatMap(({ log, exitCode }) => (log && exitCode !== 0 ? [log] : []));
   const store = logs.length > 0 ? await openStore() : undefined;
   if (!store) return;

@@ -58,7 +58,15 @@ export interface Cache {
   addToHistory(
     ran: { action: IdentifiedAction } & Pick<
       RunNote,
-      'outcome' | 'reason' | 'against' | 'seen' | 'differences' | 'notKept' | 'exitCode' | 'commandMs'
+      | 'outcome'
+      | 'reason'
+      | 'against'
+      | 'seen'
+      | 'differences'
+      | 'notKept'
+      | 'exitCode'
+      | 'commandMs'
+      | 'tries'
     > & { readonly checked?: Checked },
   ): void;
   /** The path sets that the remote listed for an action without a hit. The publication takes them. */

@@ -38,6 +38,8 @@ export interface RunContext {
   readonly stepHook?: OpenStepHook | undefined;
   /** The command starts without the state of earlier runs. */
   readonly withoutState?: boolean;
+  /** How often a command that fails is run again (--retry); by default never. */
+  readonly retries?: number | undefined;
   /** The run does not wait for its uploads; the caller that opened the cache does at the end. */
   readonly uploadsLater?: boolean;
   /**

@@ -1,6 +1,7 @@
 // Executes a command in the strict environment, streams its output and records its log.
 // The command finds none of its earlier outputs, unless the run restored the state that they belong to.
 import { join } from 'node:path';
+import type { Tries } from '../../core/metadata/run-report.ts';
 import type { RelPath } from '../../core/path.ts';
 import { absPath } from '../../system/paths/absolute-path.ts';
 import { actualEnvironment, type ScratchFolders } from '../action/environment.ts';
@@ -37,6 +38,8 @@ export interface Execution extends MaybeWatched {
   readonly earlierState?: string;
   /** An attempt under a tracer, which failed. The command then ran once more, unwatched. */
   readonly attempt?: Watched | undefined;
+  /** Of a command that was run again after it had failed (--retry). This is its last try. */
+  readonly tries?: Tries;
 }
 
 /** Variables that the command sees and that are not in its key. */

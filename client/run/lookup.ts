@@ -45,7 +45,7 @@ export async function lookup(action: KeyedAction, context: RunContext): Promise<
 }
 
 async function keptFailure(action: KeyedAction, context: RunContext): Promise<Hit | undefined> {
-  const { cache, now, report } = context;
+  const { cache, now, report, retries = 0 } = context;
   const { request } = action;
   if (request.cacheFailures !== 'local') return undefined;
   const comparison = await openComparison(action, context);
@@ -61,6 +61,8 @@ async function keptFailure(action: KeyedAction, context: RunContext): Promise<Hi
     const result = decodeResult(bytes);
     checkAction(result, actionBehind(candidate, action));
     if (result.exitCode === 0 || localRefusal(evidenceIn(result), request) !== undefined) return undefined;
+    // A run that would try more often than the kept one learns more by running it.
+    if ((receiptOf(result).tries ?? 1) <= retries) return undefined;
     endedAt = kept.at;
     return hitOf({ bytes, result, outputs: [] }, request, store.blobs);
   };

@@ -20,12 +20,13 @@ export interface HitReceipt extends Receipt {
 
 /** One line, such as "made 2026-11-17 08:00:12 UTC by ci-3 at commit 1f2e3d4c5b6a, from 12 inputs; …". */
 export function receiptText(receipt: HitReceipt): string {
-  const { at, where, commit, inputs, status, facts, compared, namespace } = receipt;
+  const { at, where, commit, inputs, tries, status, facts, compared, namespace } = receipt;
   const made = [
     at === undefined ? 'made at an unknown time' : `made ${at.slice(0, 19).replace('T', ' ')} UTC`,
     ...(where === undefined ? [] : [`by ${where}`]),
     ...(commit === undefined ? [] : [`at commit ${commit.slice(0, 12)}`]),
     ...(inputs === undefined ? [] : [`from ${counted(inputs, 'input')}`]),
+    ...(tries === undefined ? [] : [`by try ${tries} of its command`]),
   ].join(' ');
   const found = namespace === undefined ? '' : `; found in ${namespace}`;
   return `${made}${found}; ${status}; ${factsText(facts, compared)}`;

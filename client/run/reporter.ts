@@ -3,6 +3,7 @@
 import type { EvidenceStatus } from '../../core/evidence.ts';
 import { type Finding, fixText } from '../../hermeticity/verdict/finding.ts';
 import { saysWhyNotKept } from '../../store/actions/miss-text.ts';
+import { nextTryText, triesText } from '../retry/retry.ts';
 import { colourFor } from '../terminal/colour.ts';
 import type { Report, RunEvent } from '../terminal/events.ts';
 import { ownLine, type Screen } from '../terminal/own-line.ts';
@@ -36,6 +37,7 @@ export class Reporter {
     else if (event.type === 'not-published') this.#notPublished = event.why;
     else if (event.type === 'sending') this.#say(sendingText(event.results));
     else if (event.type === 'waiting-for-run') this.#say(waitingText(event));
+    else if (event.type === 'retried') this.#say(nextTryText(event));
     else if (event.type === 'findings') this.#findings(event);
     else this.#warn(warningText(event));
   };
@@ -57,7 +59,7 @@ export class Reporter {
 
   #machineSummary(summary: RunSummary): Record<string, unknown> {
     const { outcome, key, exitCode, status, reason, published, shared, outputsWritten } = summary;
-    const { commandMs, elapsedMs, cause, diverged, checked, receipt, page } = summary;
+    const { commandMs, elapsedMs, cause, diverged, tries, checked, receipt, page } = summary;
     return {
       outcome,
       key,
@@ -73,6 +75,7 @@ export class Reporter {
       actionLease: summary.actionLease ?? 'none',
       leaseWaitedMs: summary.leaseWaitedMs ?? 0,
       ...(diverged && { diverged }),
+      ...(tries && { tries }),
       ...(checked && { checked }),
       ...(this.#sample && { checkSeed: this.#sample.seed }),
       ...(receipt && { receipt }),
@@ -84,7 +87,7 @@ export class Reporter {
   }
 
   #sentence(summary: RunSummary): string {
-    const { outcome, key, reason, commandMs, elapsedMs, status, checked } = summary;
+    const { outcome, key, reason, commandMs, elapsedMs, status, tries, checked } = summary;
     const name = key.slice(0, 12);
     if (outcome !== 'miss') {
       const where = outcome === 'hit-local' ? 'local' : 'remote';
@@ -92,7 +95,7 @@ export class Reporter {
         return `${this.#colour(checked === 'same' ? 'green' : 'red', 'hit')} (${where})${checkedText(checked)} ${name}, ran ${durationText(commandMs)}`;
       return `${this.#colour('green', 'hit')} (${where}${proofMark(status)}) ${name}, ${outputsText(summary)}${savedText(commandMs - elapsedMs)}`;
     }
-    return `${this.#colour('yellow', 'miss')} ${name}: ${inOneLine(reason)}; ran ${durationText(commandMs)}, ${this.#publicationText(summary)}`;
+    return `${this.#colour('yellow', 'miss')} ${name}: ${inOneLine(reason)}; ran ${durationText(commandMs)}, ${this.#publicationText(summary)}${tries ? `; ${triesText(tries)}` : ''}`;
   }
 
   #publicationText({ published, shared, status, reason }: RunSummary): string {
@@ -193,7 +196,7 @@ function findingText({ kind, path, detail, fix }: Finding): string {
 
 export type RunWarning = Exclude<
   RunEvent,
-  { type: 'transfer' | 'not-published' | 'sending' | 'waiting-for-run' }
+  { type: 'transfer' | 'not-published' | 'sending' | 'waiting-for-run' | 'retried' }
 >;
 
 /** Such as "waits for ci-7 (38 s left)". A server tells names only to those who may read where it runs. */
@@ -267,6 +270,8 @@ function wordsFor(event: RunWarning): string {
       return `the command ran ${event.ran}, not your ${event.yours}: name ${event.name} in "tools" (--tool ${event.name}) for yours`;
     case 'cache-not-put-back':
       return `${event.path} could not be put back and lies in ${event.aside}; the next run tries again`;
+    case 'not-retried':
+      return `not run again: ${event.why}`;
     case 'lease-over':
       return event.why;
     case 'label-refused':

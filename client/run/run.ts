@@ -10,7 +10,7 @@
 import type { Digest, Hash } from '../../core/digest.ts';
 import { type EvidenceStatus, lacksProof } from '../../core/evidence.ts';
 import type { Checked } from '../../core/metadata/receipt.ts';
-import { RUN_REPORT } from '../../core/metadata/run-report.ts';
+import { RUN_REPORT, type Tries } from '../../core/metadata/run-report.ts';
 import type { MissCause, ReportedDifference } from '../../core/metadata/run-report-schema.ts';
 import { causeOfMiss } from '../../store/actions/miss.ts';
 import { missText } from '../../store/actions/miss-text.ts';
@@ -21,6 +21,7 @@ import type { IdentifiedAction, KeyedAction } from '../inputs/keyed-action.ts';
 import { ActionLease, type LeaseUse } from '../lease/action-lease.ts';
 import { withOutputLocks } from '../outputs/output-lock.ts';
 import { type Log, replay } from '../process/log.ts';
+import { executeTries } from '../retry/tries.ts';
 import type { HitChecks, RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
 import { explain } from './explain.ts';
@@ -63,6 +64,8 @@ export interface RunSummary {
   readonly diverged?: true;
   /** Why the result was not published, if the command ran and it was not. */
   readonly notPublished?: string;
+  /** If the command was run more than once (--retry). */
+  readonly tries?: Tries;
   /** For a hit whose command ran all the same (--check-hits): whether it made what is stored. */
   readonly checked?: Checked;
   /** For a hit: whose run made the result, and what was compared. */
@@ -269,7 +272,7 @@ async function runCommand(
   const reason = missText(miss);
   const around = await surround(action, context);
   lease.commandStarted();
-  const execution = await around.execute();
+  const execution = await executeWithRetries(around, action, context);
   lease.commandEnded(execution);
   // After a failure no further command begins, so a step that may fail keeps its slot until that is known.
   const isDone = execution.exitCode === 0 && action.request.hermetic !== 'strict';
@@ -285,7 +288,8 @@ async function runCommand(
     context.onMade?.(ownHit(action, sealed, execution, address, context), 'executed');
   await around.finish(published, context.ownership?.publishRefusal() === undefined ? execution : undefined);
   const { notKept } = reasons;
-  const noted = { notKept, exitCode: ended.exitCode || undefined, commandMs };
+  const { tries } = execution;
+  const noted = { notKept, exitCode: ended.exitCode || undefined, commandMs, tries };
   const store = against === undefined ? await context.cache.openStore() : undefined;
   const kept = store && (await keepDifferences(differences, store.blobs));
   context.cache.addToHistory({ action, outcome: 'miss', reason, against, seen, differences: kept, ...noted });
@@ -304,10 +308,29 @@ async function runCommand(
     cause: causeOfMiss(miss),
     ...explained,
     ...stored,
+    ...(tries && { tries }),
     ...(ended.exitCode !== 0 && { printed: execution.log }),
     outputsWritten: 0,
     commandMs,
   };
+}
+
+function executeWithRetries(
+  { execute }: AroundCommand,
+  action: KeyedAction,
+  context: RunContext,
+): Promise<Execution> {
+  const { retries, cache, report, signal } = context;
+  if (!retries) return execute();
+  return executeTries(execute, {
+    ...{ action, retries, report, signal, digests: cache.digests },
+    changedSince: () => changedSince(action, context),
+    throwIfCancelled: () => context.throwIfCancelled?.(),
+    forget() {
+      cache.tools.forget();
+      cache.systemFiles?.forget();
+    },
+  });
 }
 
 /** Lets the next command start before this run seals its result, which occupies the process for milliseconds. */

@@ -22,10 +22,12 @@ import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 import type { RunRequest } from '../action/request.ts';
 import { ContentCache } from '../files/content-cache.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
-import { FAILURES, RUN } from '../limits.ts';
+import { RUN } from '../limits.ts';
 import { type Contents, encodeOutputs, fitOutput, type Sealed } from '../outputs/encoded-outputs.ts';
 import type { Output } from '../outputs/outputs.ts';
 import { States } from '../path-sets/states.ts';
+import { triesText } from '../retry/retry.ts';
+import { isOfSignal } from '../retry/tries.ts';
 import { buildEvidence, evidenceOfUnwatched, type RunEvidence } from '../trace/evidence.ts';
 import { keepRefusal, whyLocal } from './acceptance.ts';
 import type { RunContext } from './context.ts';
@@ -108,7 +110,10 @@ export function seal(
     return {
       ...encode(action, execution, outputs, kept, {
         evidence: evidence.evidence,
-        origin: originOf(action, context.caller),
+        origin: {
+          ...originOf(action, context.caller),
+          ...(execution.tries && { tries: execution.tries.exitCodes.length }),
+        },
       }),
       outputs,
       states,
@@ -156,17 +161,14 @@ function reportFindings(
 
 function failureOf(
   { cacheFailures }: RunRequest,
-  { exitCode, signal, statusFault, logFault, outputFault }: Execution,
+  { exitCode, signal, statusFault, logFault, outputFault, tries }: Execution,
 ): string | undefined {
   if (signal) return `it was ended by ${signal}`;
   if (exitCode !== 0 && !cacheFailures) return `it ended with ${exitCode}`;
+  if (exitCode !== 0 && tries && tries.verdict !== 'broken') return triesText(tries);
   if (exitCode !== 0 && cacheFailures === 'local' && isOfSignal(exitCode))
     return `it ended with ${exitCode}, as after a signal or a timeout`;
   return statusFault ?? outputFault ?? logFault;
-}
-
-function isOfSignal(exitCode: number): boolean {
-  return exitCode === FAILURES.timeout || exitCode >= FAILURES.leastSignal;
 }
 
 /**

@@ -29,7 +29,8 @@ export class ShortAction {
   }
 
   report(event: RunEvent): void {
-    if (isWarning(event))
+    if (event.type === 'retried') this.#run.handle({ ...event, type: 'step-retried', step: this.#step });
+    else if (isWarning(event))
       this.#run.handle({ type: 'step-warning', step: this.#step, text: warningText(event) });
   }
 
@@ -49,6 +50,7 @@ const NO_WARNINGS: ReadonlySet<RunEvent['type']> = new Set([
   'not-published',
   'sending',
   'waiting-for-run',
+  'retried',
 ]);
 
 function isWarning(event: RunEvent): event is RunWarning {

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { SHORT } from '../limits.ts';
 import { receiptText } from '../run/receipt.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from '../view/events.ts';
-import { failureReason } from '../view/words.ts';
+import { failureReason, isFlaky } from '../view/words.ts';
 import { type FirstLines, firstLines } from './first-lines.ts';
 import { cleaned, fitted, listed, type Room } from './fit.ts';
 import { LogEnds } from './log-ends.ts';
@@ -17,12 +17,15 @@ export class ShortRun {
   readonly #ends: StepEnd[] = [];
   readonly #logs = new Map<string, LogEnds>();
   readonly #told = new Map<string, FirstLines>();
+  /** The first lines of the first try of steps that were run again. */
+  readonly #firstTries = new Map<string, FirstLines>();
   readonly #warnings: string[] = [];
   #workspace = '';
 
   handle(event: GraphEvent): void {
     if (event.type === 'run-started') this.setWorkspace(event.workspace);
     else if (event.type === 'step-log') this.#logOf(event.step).add(event.bytes);
+    else if (event.type === 'step-retried') this.#nextTry(event.step);
     else if (event.type === 'step-warning') this.#warn(`${event.step}: ${event.text}`);
     else if (event.type === 'run-warning') this.#warn(event.text);
     else if (event.type === 'step-finished') this.#finish(event);
@@ -43,12 +46,23 @@ export class ShortRun {
     if (this.#warnings.length < SHORT.warnings) this.#warnings.push(text);
   }
 
+  /** The answer of a failure tells of its last try. */
+  #nextTry(step: string): void {
+    if (this.#firstTries.size < SHORT.failures && !this.#firstTries.has(step))
+      this.#firstTries.set(step, this.#linesOf(step));
+    this.#logs.delete(step);
+  }
+
   #finish(end: StepEnd): void {
     this.#ends.push(end);
-    const log = this.#logs.get(end.step)?.text() ?? '';
+    if (end.outcome === 'failed' && this.#told.size < SHORT.failures)
+      this.#told.set(end.step, this.#linesOf(end.step));
     this.#logs.delete(end.step);
-    if (end.outcome !== 'failed' || this.#told.size >= SHORT.failures) return;
-    this.#told.set(end.step, firstLines(stripVTControlCharacters(log), this.#workspace));
+  }
+
+  #linesOf(step: string): FirstLines {
+    const log = this.#logs.get(step)?.text() ?? '';
+    return firstLines(stripVTControlCharacters(log), this.#workspace);
   }
 
   /** One line. `next`: the command that helps most. `run`: the id of the run, where it has one. */
@@ -74,6 +88,7 @@ export class ShortRun {
       ...{ steps, hits: hitsLocal + hitsRemote, hitsRemote, ran, failed: failed.length, skipped },
       ...{ elapsedMs: Math.round(summary.elapsedMs), savedMs: Math.round(summary.savedMs) },
       ...listed('failures', failed, room.items, (end) => this.#failure(end, room)),
+      ...listed('flaky', ends.filter(isFlaky), room.items, (end) => this.#flaky(end, room)),
       ...listed('reasons', [...misses], room.items, (group) => reason(group, room)),
       ...listed('receipts', made, Math.min(room.items, SHORT.receipts), (end) => receipt(end, room)),
       ...listed('warnings', this.#warnings, Math.min(room.items, 3), (text) => cleaned(text, room)),
@@ -82,17 +97,32 @@ export class ShortRun {
   }
 
   #failure(end: StepEnd, room: Room): object {
-    const { lines, tool, failures } = this.#told.get(end.step) ?? { lines: [] };
     return {
       step: cleaned(end.step, room),
       exitCode: end.exitCode,
       ...(end.key !== undefined && { key: end.key.slice(0, SHORT.keyDigits) }),
       reason: cleaned([failureReason(end), end.wayOut].filter(Boolean).join('. '), room),
       ...(end.replayed && { replayed: true }),
-      ...(tool !== undefined && { tool, failures }),
-      ...listed('lines', lines, Math.min(room.items, SHORT.lines), (line) => cleaned(line, room)),
+      ...linesIn(this.#told.get(end.step), room),
     };
   }
+
+  /** With the lines of its first try, if the last one passed: those of a failure are told with it. */
+  #flaky({ step, outcome, tries }: StepEnd, room: Room): object {
+    return {
+      step: cleaned(step, room),
+      exitCodes: tries?.exitCodes ?? [],
+      ...(outcome !== 'failed' && linesIn(this.#firstTries.get(step), room)),
+    };
+  }
+}
+
+function linesIn(told: FirstLines | undefined, room: Room): object {
+  const { lines, tool, failures } = told ?? { lines: [] };
+  return {
+    ...(tool !== undefined && { tool, failures }),
+    ...listed('lines', lines, Math.min(room.items, SHORT.lines), (line) => cleaned(line, room)),
+  };
 }
 
 function reason([why, ends]: readonly [string, readonly StepEnd[]], room: Room): object {

@@ -31,6 +31,10 @@ export type RunEvent =
   | { readonly type: 'hit-check'; readonly text: string }
   /** The run waits for another one, which executes the same action. `leftMs`: how long that will still take, if known. */
   | { readonly type: 'waiting-for-run'; readonly holder?: string; readonly leftMs?: number }
+  /** The command failed and runs again (--retry): the `attempt`th try of `of`. */
+  | { readonly type: 'retried'; readonly exitCode: number; readonly attempt: number; readonly of: number }
+  /** The command failed, and is not run again. */
+  | { readonly type: 'not-retried'; readonly why: string }
   /** The run that this one waited for, or its own lease, has come to nothing. The command runs. */
   | { readonly type: 'lease-over'; readonly why: string }
   /** The remote refuses what this run writes beside its result: another run has the action's lease. */

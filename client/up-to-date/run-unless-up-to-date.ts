@@ -22,7 +22,15 @@ import { variablesDigest } from './variables-digest.ts';
 export interface RunOptions
   extends Pick<
     RunContext,
-    'caller' | 'stdout' | 'stderr' | 'report' | 'signal' | 'throwIfCancelled' | 'stepHook' | 'actionLease'
+    | 'caller'
+    | 'stdout'
+    | 'stderr'
+    | 'report'
+    | 'signal'
+    | 'throwIfCancelled'
+    | 'stepHook'
+    | 'actionLease'
+    | 'retries'
   > {
   readonly storeFolder: string;
   readonly remote?: string | undefined;

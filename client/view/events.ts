@@ -3,7 +3,7 @@
 import type { Digest } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
 import type { Checked } from '../../core/metadata/receipt.ts';
-import type { StepOutcome } from '../../core/metadata/run-report.ts';
+import type { StepOutcome, Tries } from '../../core/metadata/run-report.ts';
 import type {
   MissCause,
   ReportedDifference,
@@ -36,6 +36,8 @@ export interface StepEnd {
   /** At the end of the step. Uploads go on in the background, also after the last step. */
   readonly shared: boolean;
   readonly diverged?: true;
+  /** If the command was run more than once (--retry). */
+  readonly tries?: Tries;
   /** For a hit whose command ran all the same (--check-hits): whether it made what is stored. */
   readonly checked?: Checked;
   readonly outputsWritten: number;
@@ -76,6 +78,8 @@ export interface GraphSummary {
   readonly unshared: number;
   /** One action had a different result before, which stays. */
   readonly diverged?: true;
+  /** How many steps were flaky (--retry), whatever their outcome; absent for none. */
+  readonly flaky?: number;
   /** With --check-hits: the sample, and what the checks found. */
   readonly checkHits?: CheckTotals;
   /** Warnings that concern the whole run, such as an unreachable remote. */
@@ -120,6 +124,14 @@ export type GraphEvent =
       readonly step: string;
       readonly holder?: string;
       readonly leftMs?: number;
+    }
+  /** The command failed and runs again (--retry): the `attempt`th try of `of`. */
+  | {
+      readonly type: 'step-retried';
+      readonly step: string;
+      readonly exitCode: number;
+      readonly attempt: number;
+      readonly of: number;
     }
   /** What the command did beyond its declaration. */
   | { readonly type: 'step-findings'; readonly step: string; readonly findings: readonly ReportedFinding[] }

@@ -1,6 +1,7 @@
 // The view for a terminal: finished steps scroll by, one line each. Running steps are redrawn below them.
 import { wrapLine } from '../../core/cli/layout.ts';
 import { GRAPH } from '../limits.ts';
+import { nextTryText } from '../retry/retry.ts';
 import { receiptText } from '../run/receipt.ts';
 import { durationText, sampleText, sendingText, waitingText } from '../run/reporter.ts';
 import type { Colour } from '../terminal/colour.ts';
@@ -64,6 +65,9 @@ export class LiveView {
       case 'step-waits-for-run':
         this.#running.delete(event.step);
         this.#waiting.set(event.step, { ...event, at: now() });
+        break;
+      case 'step-retried':
+        this.#print(`${event.step}: ${nextTryText(event)}`);
         break;
       case 'step-log':
         this.#logs.handle(event);

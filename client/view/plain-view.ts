@@ -1,6 +1,7 @@
 // The view for log files and pipes: a line for each finished step, its log as --logs asks, a summary. In a CI
 // system with groups, a step's log folds under its line, and all goes to one stream to keep the order.
 
+import { nextTryText } from '../retry/retry.ts';
 import { receiptText } from '../run/receipt.ts';
 import { sampleText, sendingText, waitingText } from '../run/reporter.ts';
 import { plain } from '../terminal/colour.ts';
@@ -42,6 +43,7 @@ export class PlainView {
     else if (event.type === 'run-sending') this.#print(`assay: ${sendingText(event.results)}\n`);
     else if (event.type === 'step-waits-for-run')
       this.#print(`assay: ${event.step}: ${waitingText(event)}\n`);
+    else if (event.type === 'step-retried') this.#print(`assay: ${event.step}: ${nextTryText(event)}\n`);
     else if (event.type === 'step-finished') this.#finish(event);
     else if (event.type === 'run-finished') this.#summarize(event);
   }

@@ -1,7 +1,7 @@
 // Counts hits, misses, failures and bytes of a graph run from its events.
 import type { Checked } from '../../core/metadata/receipt.ts';
 import type { CheckedSample, GraphEvent, GraphSummary, StepEnd } from './events.ts';
-import type { RunCounts } from './words.ts';
+import { isFlaky, type RunCounts } from './words.ts';
 
 /** The uploads at the end of a run. */
 export interface UploadOutcome {
@@ -70,10 +70,12 @@ export class RunCounter {
     settled: UploadOutcome = NO_UPLOADS,
   ): GraphSummary {
     const failure = this.ends.find(({ outcome }) => outcome === 'failed');
+    const flaky = this.ends.filter(isFlaky).length;
     return {
       ...countsOf(this.ends, { elapsedMs, bytesUp: this.bytesUp, bytesDown: this.bytesDown }),
       unshared: settled.unshared,
       ...((settled.diverged || this.ends.some(({ diverged }) => diverged)) && { diverged: true }),
+      ...(flaky > 0 && { flaky }),
       ...(this.#sample && { checkHits: { ...this.#sample, ...this.#verdicts() } }),
       warnings: this.#warnings,
       exitCode: interrupted ?? failure?.exitCode ?? 0,

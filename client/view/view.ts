@@ -50,7 +50,8 @@ export function openView(flags: ParsedFlags<ViewFlag>, variables: Variables): Vi
         event.type !== 'transfer' &&
         event.type !== 'not-published' &&
         event.type !== 'sending' &&
-        event.type !== 'waiting-for-run'
+        event.type !== 'waiting-for-run' &&
+        event.type !== 'retried'
       )
         streams.stderr.write(ownLine(warningText(event), stderr));
     },

@@ -1,5 +1,6 @@
 // The text of a graph run: one line for each step, and a summary. Terminal and log files get the same words.
 
+import { triesText } from '../retry/retry.ts';
 import { checkedText, durationText, proofMark, sampleText, savedText, whyNotKept } from '../run/reporter.ts';
 import type { Colour } from '../terminal/colour.ts';
 import { inOneLine } from '../terminal/sync-stream.ts';
@@ -44,7 +45,7 @@ function outcomeText(end: StepEnd, colour: Colour, key: string): string {
       return `${colour('green', `hit (${kind})`)}${key}${restored}${savedText(commandMs - elapsedMs)}`;
     }
     case 'miss':
-      return `${colour('yellow', 'ran')}${key} ${durationText(commandMs)}: ${reason}${keptText(end)}`;
+      return `${colour('yellow', 'ran')}${key} ${durationText(commandMs)}: ${reason}${keptText(end)}${triesOf(end)}`;
     case 'failed':
       return failureText(end, colour, key);
     case 'interrupted':
@@ -67,7 +68,11 @@ function failureText({ key, commandMs, ...end }: StepEnd, colour: Colour, shownK
   if (end.checked === 'different')
     return `${colour('red', `failed with ${end.exitCode}`)}${shownKey}: ${STALE_TEXT}`;
   const when = end.replayed ? ', as it did before (stored)' : ` after ${durationText(commandMs)}`;
-  return `${colour('red', `failed with ${end.exitCode}`)}${shownKey}${when}`;
+  return `${colour('red', `failed with ${end.exitCode}`)}${shownKey}${when}${triesOf(end)}`;
+}
+
+function triesOf({ tries }: Pick<StepEnd, 'tries'>): string {
+  return tries ? `; ${inOneLine(triesText(tries))}` : '';
 }
 
 /** The findings stand beside this text. */
@@ -76,10 +81,12 @@ const NOT_HERMETIC_TEXT = 'the command succeeded but is not hermetic, and "herme
 const STALE_TEXT = 'a stale hit: the command makes something else than the stored result';
 
 /** One line for an annotation or a table cell. */
-export function failureReason({ key, reason, exitCode, notHermetic, replayed, checked }: StepEnd): string {
+export function failureReason(end: StepEnd): string {
+  const { key, reason, exitCode, notHermetic, replayed, checked, tries } = end;
   if (key === undefined) return inOneLine(reason);
   if (notHermetic) return NOT_HERMETIC_TEXT;
   if (checked === 'different') return STALE_TEXT;
+  if (tries) return inOneLine(triesText(tries));
   return `ended with ${exitCode}${replayed ? ', as it did before (stored)' : ''}`;
 }
 
@@ -89,7 +96,7 @@ export function whyOf(end: StepEnd): string {
   if (outcome === 'failed') return failureReason(end);
   if (outcome === 'hit-local' || outcome === 'hit-remote')
     return checked ? checkedText(checked).replace(', ', '') : '';
-  return inOneLine(end.reason);
+  return `${inOneLine(end.reason)}${triesOf(end)}`;
 }
 
 function keptText({ published, notPublished, status, reason }: StepEnd): string {
@@ -113,10 +120,18 @@ export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], co
     );
   for (const warning of summary.warnings) lines.push(`  ${colour('yellow', '!')} ${warning}`);
   lines.push(...checkLines(summary, ends, colour));
+  const flaky = ends.filter(isFlaky);
+  if (flaky.length > 0)
+    lines.push(`  ${colour('yellow', 'flaky')}: ${flaky.map(({ step }) => step).join(', ')}`);
   const failed = ends.filter(({ outcome }) => outcome === 'failed');
   if (failed.length > 0)
     lines.push(`  ${colour('red', 'failed')}: ${failed.map(({ step }) => step).join(', ')}`);
   return lines;
+}
+
+/** With the same facts its tries ended with different exit codes. */
+export function isFlaky({ tries }: Pick<StepEnd, 'tries'>): boolean {
+  return tries?.verdict === 'flaky';
 }
 
 /** Names each hit whose check did not end well. */

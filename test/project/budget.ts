@@ -13,6 +13,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [2, 'action leases and their fences, as client and server name them'],
     [1, 'canonical JSON, by which protocols and memoised calls name content'],
     [1, 'the schema of a report, which the dashboard had, and JSON Schema with types'],
+    [1, 'tries of a command in receipts and reports'],
   ],
   system: [11],
   store: [
@@ -31,6 +32,8 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [2, 'the port by which wings add functions to the library'],
     [2, 'failures that one machine keeps for a day'],
     [2, '`--filter`: packages by the graph'],
+    [3, 'commands that run again, and what their tries read'],
+    [1, 'the section of AGENTS.md'],
   ],
   server: [
     146,

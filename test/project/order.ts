@@ -82,7 +82,7 @@ export const ORDER: Readonly<Record<string, readonly string[]>> = {
     'process',
     'config  outputs  path-sets',
     'history  trace',
-    'lease',
+    'lease  retry',
     'run',
     'maintenance  maintenance/verify  view',
     'check-hits  report',

@@ -5,6 +5,7 @@
 import { STORE_FLAGS } from '../../../client/commands/store-flags.ts';
 import { loadWorkspace } from '../../../client/config/workspace.ts';
 import { currentFolder } from '../../../client/files/current-folder.ts';
+import { RETRY_FLAG, retriesFrom } from '../../../client/retry/retry.ts';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../../core/cli/command.ts';
 
 const flags = {
@@ -17,6 +18,7 @@ const flags = {
     value: 'local',
     text: 'local: keep failures on this machine for a day, as `assay run --cache-failures=local`',
   },
+  retry: { ...RETRY_FLAG, text: 'run a command that fails again at most N times, as `assay run --retry`' },
 } satisfies FlagTable;
 
 export const mcpCommand: CommandModule = {
@@ -45,7 +47,9 @@ export const mcpCommand: CommandModule = {
     if (wanted !== undefined && wanted !== 'local') throw usage('--cache-failures takes local');
     const folder = currentFolder();
     await loadWorkspace(folder);
-    const given = (name: 'store' | 'remote' | 'jobs') => {
+    // A wrong number is refused now, and not with each call.
+    retriesFrom(parsed);
+    const given = (name: 'store' | 'remote' | 'jobs' | 'retry') => {
       const value = parsed.text(name);
       return value === undefined ? [] : [`--${name}=${value}`];
     };
@@ -57,6 +61,7 @@ export const mcpCommand: CommandModule = {
       run: [
         ...given('remote'),
         ...given('jobs'),
+        ...given('retry'),
         ...(wanted === undefined ? [] : [`--cache-failures=${wanted}`]),
       ],
       remote: given('remote'),

@@ -32,7 +32,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [2, 'the port by which wings add functions to the library'],
     [2, 'failures that one machine keeps for a day'],
     [2, '`--filter`: packages by the graph'],
-    [3, 'commands that run again, and what their tries read'],
+    [4, 'commands that run again, and what their tries read'],
     [1, 'the section of AGENTS.md'],
   ],
   server: [

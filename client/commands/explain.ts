@@ -61,11 +61,13 @@ export const explainCommand: CommandModule = {
     const out = new SyncStream(1);
     const json = jsonForm(parsed);
     if (run !== undefined) {
-      if (json === 'short') throw usage('--json=short explains a run of this machine, not one of --run');
       if (!remote) throw usage('--run asks a server: name it with --remote or ASSAY_REMOTE');
       const { explainReported } = await import('../history/reported-step.ts');
       const found = await explainReported(run, wanted, { remote, token: remoteToken() });
-      out.write(json ? `${JSON.stringify(found.json)}\n` : found.text(shown));
+      if (json === 'short') {
+        const { reportedAnswer } = await import('../short/explain-answer.ts');
+        out.write(reportedAnswer(run, found.found));
+      } else out.write(json ? `${JSON.stringify(found.json)}\n` : found.text(shown));
       return 0;
     }
     const folder = storeFolder(parsed.text('store'), process.env);

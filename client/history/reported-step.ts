@@ -4,13 +4,24 @@ import { usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { ReportedStep } from '../../core/metadata/run-report-schema.ts';
 import { isStepId } from '../../core/metadata/step-id.ts';
+import type { KeyDifference } from '../../store/actions/difference.ts';
 import { runOf } from '../remote/run-of.ts';
 import { parseRemoteUrl } from '../remote/url.ts';
 import { inOneLine } from '../terminal/sync-stream.ts';
 import { seenText, whatDiffers } from './difference-text.ts';
 import { differenceIn } from './differences.ts';
 
+/** A step of a reported run, and its differences as the texts of misses know them. */
+export interface FoundStep {
+  readonly startedAt: string;
+  readonly step: ReportedStep;
+  readonly differences: readonly KeyDifference[];
+  /** How many more the report does not list. */
+  readonly unlisted: number;
+}
+
 export interface ExplainedStep {
+  readonly found: FoundStep;
   readonly json: object;
   /** At most `shown` differences. */
   text(shown: number): string;
@@ -35,6 +46,7 @@ export async function explainReported(
     ...(seen ? [`seen     ${seenText(seen, 'its machine')}`] : []),
   ];
   return {
+    found: { startedAt, step, differences: found, unlisted: moreDifferences },
     json: { run: id, startedAt, namespace, ...step },
     text(shown) {
       const lines = [...head, ...whatDiffers(found, { shown, unlisted: moreDifferences })];

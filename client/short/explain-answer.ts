@@ -1,9 +1,11 @@
-// The short answer of `assay explain --json=short`: why a step ran or hit, and the first differences.
+// The short answer of `assay explain --json=short`: why a step ran or hit, and the first differences. With --run it tells of
+// a step of a run that was reported to a server.
 import type { KeyDifference } from '../../store/actions/difference.ts';
 import { describe } from '../history/difference-text.ts';
 import type { HistoryEntry } from '../history/history.ts';
+import type { FoundStep } from '../history/reported-step.ts';
 import { SHORT } from '../limits.ts';
-import { cleaned, fitted, listed } from './fit.ts';
+import { cleaned, fitted, listed, type Room } from './fit.ts';
 import { word } from './next-command.ts';
 import { ANSWER_VERSION } from './run-answer.ts';
 
@@ -19,12 +21,40 @@ export function explainAnswer(entry: HistoryEntry, differences: readonly KeyDiff
     ...(exitCode !== undefined && { exitCode }),
     ...(notKept !== undefined && { notKept: cleaned(notKept, room) }),
     ...(seen && { seenAt: new Date(seen.at).toISOString() }),
-    ...listed('differences', differences, room.items, (one) => ({
-      kind: one.kind,
-      text: cleaned(describe(one), room),
-    })),
+    ...listed('differences', differences, room.items, (one) => shownDifference(one, room)),
     next: nextAfter(entry),
   }));
+}
+
+/** One line. `unlisted`: differences that the report does not list. All texts are the server's: data. */
+export function reportedAnswer(run: string, { step, startedAt, differences, unlisted }: FoundStep): string {
+  const { step: name, key, outcome, why, exitCode, notKept, seen } = step;
+  const shown = key?.slice(0, SHORT.keyDigits);
+  return fitted((room) => {
+    const list = listed('differences', differences, room.items, (one) => shownDifference(one, room));
+    const more = Number(list.moreDifferences ?? 0) + unlisted;
+    return {
+      ...{ version: ANSWER_VERSION, answer: 'explain', run },
+      step: cleaned(name, room),
+      at: cleaned(startedAt, room),
+      ...(shown !== undefined && { key: cleaned(shown, room) }),
+      outcome,
+      reason: cleaned(why, room),
+      ...(exitCode !== 0 && { exitCode }),
+      ...(notKept !== undefined && { notKept: cleaned(notKept, room) }),
+      ...(seen && seen.at <= Date.now() && { seenAt: new Date(seen.at).toISOString() }),
+      ...list,
+      ...(more > 0 && { moreDifferences: more }),
+      next:
+        outcome === 'miss' || shown === undefined
+          ? `assay explain --all --run ${run} ${word(name)}`
+          : `assay show ${word(shown)}`,
+    };
+  });
+}
+
+function shownDifference(one: KeyDifference, room: Room): object {
+  return { kind: one.kind, text: cleaned(describe(one), room) };
 }
 
 function nextAfter({ name, key, outcome, notKept }: HistoryEntry): string {

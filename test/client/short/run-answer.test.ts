@@ -1,7 +1,7 @@
 // Short answers fit, whatever was run and whatever commands printed.
 import { expect, test } from 'vitest';
 import type { HitReceipt } from '../../../client/run/receipt.ts';
-import { explainAnswer } from '../../../client/short/explain-answer.ts';
+import { explainAnswer, reportedAnswer } from '../../../client/short/explain-answer.ts';
 import { ShortRun } from '../../../client/short/run-answer.ts';
 import type { StepEnd } from '../../../client/view/events.ts';
 import { RunCounter } from '../../../client/view/run-totals.ts';
@@ -97,4 +97,14 @@ test('an explanation with 1,000 differences fits', () => {
   expect(answer).toMatchObject({ answer: 'explain', outcome: 'miss', exitCode: 1 });
   expect(answer.moreDifferences).toBeGreaterThan(900);
   expect(answerIn(explainAnswer(entry, [])).differences).toBeUndefined();
+  const step = {
+    ...{ step: NASTY, outcome: 'miss' as const, why: NASTY, notKept: NASTY, exitCode: 0, startMs: 0 },
+    ...{ elapsedMs: 1, commandMs: 1, waitedMs: 0, needs: [], findings: [], moreFindings: 0 },
+    ...{ bytesUp: 0, bytesDown: 0, variables: [] },
+  };
+  const run = 'a'.repeat(32);
+  const reported = answerIn(reportedAnswer(run, { startedAt: NASTY, step, differences, unlisted: 7 }));
+  expect(reported).toMatchObject({ answer: 'explain', run, outcome: 'miss' });
+  expect(reported.key).toBeUndefined();
+  expect(Number(reported.moreDifferences) - Number(answer.moreDifferences)).toBeGreaterThan(0);
 });

@@ -296,6 +296,24 @@ test('no run takes an answer: it lies in a namespace of its own, and none is bes
   }
 });
 
+test('a run refuses an answer that lies under the key of its action', async () => {
+  const planted = join(shop.folder, 'planted');
+  const { key } = await ask1({}, undefined, { store: planted });
+  const command = ['--keep-unproven=shared', '--', 'sh', '-c', 'echo ran'];
+  const { summary } = await shop.run(command);
+  const store = await openDiskStore({ directory: planted });
+  try {
+    const answer = await store.results.get({ namespace: CALLS_NAMESPACE, key: parseHash(key) });
+    if (!answer) throw new Error('there is no answer');
+    await store.results.put({ namespace: DEFAULT_NAMESPACE, key: parseHash(summary.key) }, answer.bytes);
+  } finally {
+    await store.close();
+  }
+  const ran = await shop.run(['--store', planted, ...command]);
+  expect([ran.stdout, ran.summary.outcome, ran.summary.key]).toEqual(['ran\n', 'miss', summary.key]);
+  expect(ran.summary.reason).toMatch(/^refused: /);
+});
+
 describe('two processes', () => {
   const LIBRARY = join(import.meta.dirname, '../../../bin/library.ts');
 

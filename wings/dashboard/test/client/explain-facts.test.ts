@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { changed } from '../../../../test/client/run/misses.ts';
+import { answerIn } from '../../../../test/client/short/answers.ts';
 import { Workshop } from '../../../../test/rig/assay.ts';
 import { runSteps } from '../../../../test/rig/graph.ts';
 import { identity, sourceOf } from '../../../../test/server/access/identities.ts';
@@ -93,6 +94,15 @@ test('the facts and the inputs of a fresh machine name the namespace and the run
   expect(told.stdout).toContain('more: --all lists them');
   const all = await explained(['--run', id, '--all', 'read'], {}, anywhere);
   expect(all.stdout).toContain('paths that it did not find:');
+  const short = await explained(['--run', id, '--json=short'], {}, anywhere);
+  const answer = answerIn(short.stdout);
+  expect(answer).toMatchObject({
+    run: id,
+    step: 'read',
+    outcome: 'miss',
+    next: `assay explain --all --run ${id} read`,
+  });
+  expect(Number(answer.moreDifferences)).toBeGreaterThan(10);
   expect((await explained(['--run', id], { ASSAY_TOKEN: 'other' }, anywhere)).code).toBe(2);
   expect((await explained(['--run', id, 'another'], {}, anywhere)).stderr).toContain('it has read');
   expect((await explained(['--run', '../now'], {}, anywhere)).stderr).toContain('32 hex digits');

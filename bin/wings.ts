@@ -19,6 +19,7 @@ import { wing as leases, stepHook as leasesHook } from '../wings/leases/index.ts
 import { wing as manual } from '../wings/manual/index.ts';
 import { wing as mise } from '../wings/mise/index.ts';
 import { wing as oidc } from '../wings/oidc/index.ts';
+import { wing as prune } from '../wings/prune/index.ts';
 import { wing as reproduce, stepHook as reproduceHook } from '../wings/reproduce/index.ts';
 import {
   wing as snapshots,
@@ -45,6 +46,7 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
   manual,
   mise,
   oidc,
+  prune,
   reproduce,
   snapshots,
   'verify-release': verifyRelease,
@@ -75,6 +77,7 @@ export const WING_OF: Readonly<Record<string, string>> = {
   import: 'bundles',
   login: 'oidc',
   mcp: 'agents',
+  prune: 'prune',
   reproduce: 'reproduce',
   restore: 'snapshots',
   save: 'snapshots',

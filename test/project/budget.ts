@@ -62,6 +62,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   'wings/manual': [6, [1, '`assay help`: pages on the command line']],
   'wings/mise': [9],
   'wings/oidc': [16],
+  'wings/prune': [8],
   'wings/reproduce': [31],
   'wings/snapshots': [
     15,

@@ -34,6 +34,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
       'wings/reproduce/GUIDE.md',
       'wings/bazel-worker/GUIDE.md',
       'wings/gocache/GUIDE.md',
+      'wings/prune/GUIDE.md',
       'wings/mise/GUIDE.md',
       'wings/vite-plus/GUIDE.md',
     ],

@@ -12,7 +12,7 @@ import { type Namespace, parseRequestedNamespace } from '../../core/namespace.ts
 import type { Requirement } from '../../server/access/rights.ts';
 import { MemoryReservation } from '../../server/capacity/capacity.ts';
 import { onlyMethods } from '../../server/http/app.ts';
-import { jsonErrors } from '../../server/http/error-response.ts';
+import type { ErrorFormat } from '../../server/http/error-response.ts';
 import type { Exchange } from '../../server/http/exchange.ts';
 import { receiveStream, receiveWhole } from '../../server/http/upload.ts';
 import { badKey } from '../../server/protocols/shared/adapter.ts';
@@ -26,6 +26,13 @@ import { readParts } from './parts.ts';
 const BASE = '/vite-plus';
 const CBOR = ['content-type', 'application/cbor', 'cache-control', 'no-store'];
 const FOR_EVER = ['cache-control', 'max-age=31536000, immutable'];
+
+/** The protocol wants plain text, which `vp` prints as it is. */
+const PLAIN_ERRORS: ErrorFormat = {
+  type: 'text/plain; charset=utf-8',
+  methods: 'GET, HEAD, POST',
+  body: ({ code, entry: { hint } }, message) => `${code}: ${message}. ${hint}`,
+};
 
 interface OfPath {
   readonly Params: { readonly '*': string };
@@ -53,7 +60,7 @@ export async function vitePlusRoutes(app: FastifyInstance): Promise<void> {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', async () => undefined);
     const url = `${BASE}/*`;
-    const config = { route: 'vite-plus', errors: jsonErrors('GET, HEAD, POST') } as const;
+    const config = { route: 'vite-plus', errors: PLAIN_ERRORS } as const;
     onlyMethods(scope, url, { config }, 'GET', 'HEAD', 'POST');
     scope.route<OfPath>({ config, method: 'GET', url, handler: handlerOf(READS) });
     scope.route<OfPath>({ config, method: 'POST', url, handler: handlerOf(WRITES) });

@@ -5,7 +5,7 @@ import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
 import type { Identity } from '../../../server/access/identity.ts';
 import { parseRights } from '../../../server/access/rights.ts';
 import { openMemoryStore } from '../../../store/open.ts';
-import { type Answer, ask, codeIn, type TestServerOptions, testServer } from '../../../test/server/rig.ts';
+import { type Answer, ask, type TestServerOptions, testServer } from '../../../test/server/rig.ts';
 import { VITE_PLUS } from '../limits.ts';
 import { vitePlusRoutes } from '../routes.ts';
 import { entryForm, FORM, form, metadata, question, type SentEntry, told } from './rig.ts';
@@ -65,6 +65,12 @@ class Client {
 
 async function client(options: TestServerOptions = {}): Promise<Client> {
   return new Client((await server(options)).url);
+}
+
+/** The protocol wants errors as plain text. */
+function codeIn({ headers, body }: Answer): string | undefined {
+  expect(headers['content-type']).toBe('text/plain; charset=utf-8');
+  return /^ASSAY_\w+(?=: )/.exec(body.toString())?.[0];
 }
 
 /** With the value as text. */
@@ -226,7 +232,7 @@ describe('a body that is refused', () => {
     for (const id of ['x', 'F'.repeat(64), '..']) expect((await vp.blob(id)).status, id).toBe(400);
   });
 
-  test('a full store is not taken for a miss', async () => {
+  test('a fault of the store is not taken for a miss', async () => {
     const store = openMemoryStore();
     const results = { ...store.results, get: () => Promise.reject(new Error('the disk is gone')) };
     expect((await (await client({ store: { ...store, results } })).fetch('A')).status).toBe(500);

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -16,7 +17,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Ran, runProcess } from '../rig/assay.ts';
 import { soak } from '../rig/soak.ts';
 import { ROOMS } from './order.ts';
-import { ROOT, wingNames } from './sources.ts';
+import { ROOT, sourcesOf, wingNames } from './sources.ts';
 import { sortTests } from './test-kinds.ts';
 
 const WINGS = wingNames();
@@ -127,15 +128,59 @@ function vitest(files: readonly string[]): string[] {
 }
 
 const PROJECT_FILE = 'tsconfig.product.json';
+const LIST = 'bin/wings.ts';
 
-test.each(WINGS)('without wings/%s alone the types hold', async (missing) => {
+/**
+ * All wings in a soak, where each loses its folder. One in `npm test`: nothing but the list imports a wing (wings.test.ts),
+ * and no wing adds to the types of others, so the types of all other files are those of the whole product. The list is
+ * what changes.
+ */
+const TAKEN = WINGS.slice(0, soak(WINGS.length, 1));
+
+test.each(TAKEN)('without wings/%s alone the types hold', async (missing) => {
   const others = WINGS.filter((name) => name !== missing);
-  for (const name of others) bring(`wings/${name}`);
-  writeFileSync(join(copy, PROJECT_FILE), JSON.stringify(PRODUCT));
-  try {
+  await whileThere(others, async () => {
     expect(await listWings()).toMatchObject({ code: 0, stderr: '' });
     expect(await checkTypes(PROJECT_FILE)).toMatchObject(GREEN);
-  } finally {
-    for (const name of others) rmSync(join(copy, 'wings', name), { recursive: true });
-  }
+  });
 });
+
+test('the list without each wing has the types of the list', async () => {
+  await whileThere(WINGS, async () => {
+    for (const missing of WINGS) {
+      renameSync(join(copy, 'wings', missing), join(copy, missing));
+      expect(await listWings()).toMatchObject({ code: 0, stderr: '' });
+      renameSync(join(copy, missing), join(copy, 'wings', missing));
+      const list = readFileSync(join(copy, LIST), 'utf8');
+      expect(list).not.toContain(`wings/${missing}/index.ts`);
+      const name = `wings-without-${missing}.ts`;
+      writeFileSync(join(copy, 'bin', name), `${list}\n${inItsPlace(name)}`);
+    }
+    await listWings();
+    expect(await checkTypes(PROJECT_FILE)).toMatchObject(GREEN);
+  });
+});
+
+/** What imports the list can import the file of this name instead. */
+function inItsPlace(name: string): string {
+  return `export const inItsPlace: typeof import('./wings.ts') = await import('./${name}');\n`;
+}
+
+test('no wing adds to the types of other files', () => {
+  const sources = WINGS.flatMap((name) => sourcesOf(`wings/${name}`));
+  expect(sources.length).toBeGreaterThan(100);
+  const adding = sources.filter((file) =>
+    /^\s*declare (module|global)\b/m.test(readFileSync(join(ROOT, file), 'utf8')),
+  );
+  expect(adding).toEqual([]);
+});
+
+async function whileThere(wings: readonly string[], body: () => Promise<void>): Promise<void> {
+  for (const name of wings) bring(`wings/${name}`);
+  writeFileSync(join(copy, PROJECT_FILE), JSON.stringify(PRODUCT));
+  try {
+    await body();
+  } finally {
+    for (const name of wings) rmSync(join(copy, 'wings', name), { recursive: true });
+  }
+}

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DEFAULT_FORM, FORMS, RUNTIME_FORMS, Workshop } from '../rig/assay.ts';
+import { CLIENT_FORM, FORMS, RUNTIME_FORMS, Workshop } from '../rig/assay.ts';
 import { inNamespaces } from '../rig/users.ts';
 
 let shop: Workshop;
@@ -31,7 +31,7 @@ const sh = (script: string, ...flags: string[]) => shop.run([...flags, '--', 'sh
 
 /** The last line of a shell script in a separate mount namespace; $RUN is `assay run` with a store. */
 function inMountNamespace(script: string): { status: number | null; said: string } {
-  const RUN = `${FORMS[DEFAULT_FORM].join(' ')} run --store ${shop.store}`;
+  const RUN = `${FORMS[CLIENT_FORM].join(' ')} run --store ${shop.store}`;
   const ran = spawnSync('unshare', ['-m', 'sh', '-c', script], {
     cwd: shop.workspace,
     env: { PATH: process.env.PATH, RUN },

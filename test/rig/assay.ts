@@ -38,10 +38,10 @@ export type Form = keyof typeof FORMS;
 export const DEFAULT_FORM: 'bundle' | 'source' = isBundleCurrent() ? 'bundle' : 'source';
 
 /**
- * The form in which a Workshop starts `assay`: the executable, as people install it. It takes half the CPU time of
- * the bundle.
+ * The form in which a Workshop starts `assay`, and a test a command of the client: the executable, as people install it.
+ * It takes half the CPU time of the bundle.
  */
-const WORKSHOP_FORM: Form = DEFAULT_FORM === 'bundle' ? 'executable' : 'source';
+export const CLIENT_FORM: Form = DEFAULT_FORM === 'bundle' ? 'executable' : 'source';
 
 /**
  * The forms of tests that must hold in each runtime: Node and Bun. test/client/run/promises.test.ts starts
@@ -149,7 +149,7 @@ export class Workshop {
   async assay(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
     const store = args.includes('--store') ? (args[args.indexOf('--store') + 1] ?? '') : this.store;
     const isNew = args[0] === 'run' && teachPrograms(store);
-    const ran = await runProcess([...FORMS[options.form ?? WORKSHOP_FORM], ...args], {
+    const ran = await runProcess([...FORMS[options.form ?? CLIENT_FORM], ...args], {
       cwd: options.cwd ?? this.workspace,
       env: { ...baseEnvironment(), ASSAY_STORE: this.store, ...options.env },
       onSaid: options.onSaid,
@@ -160,7 +160,7 @@ export class Workshop {
 
   /** The same through a program that starts another one. */
   assayIn(wrapper: readonly string[], args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-    return runProcess([...wrapper, ...FORMS[options.form ?? WORKSHOP_FORM], ...args], {
+    return runProcess([...wrapper, ...FORMS[options.form ?? CLIENT_FORM], ...args], {
       cwd: options.cwd ?? this.workspace,
       env: { ...baseEnvironment(), ASSAY_STORE: this.store, ...options.env },
     });

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { baseEnvironment, DEFAULT_FORM, FORMS, runProcess, Workshop } from '../../rig/assay.ts';
+import { baseEnvironment, CLIENT_FORM, FORMS, runProcess, Workshop } from '../../rig/assay.ts';
 import { soak } from '../../rig/soak.ts';
 import { DEBIAN_PATH, REAL_PROJECTS, type RealProject, writeProject } from './real-projects.ts';
 
@@ -20,7 +20,7 @@ const MINUTES = 60_000;
 
 /** The lines on a terminal of 80 columns, which util-linux's script makes, and the exit code. */
 async function onTerminal(...args: readonly string[]): Promise<{ code: number | null; lines: string[] }> {
-  const quoted = [...FORMS[DEFAULT_FORM], ...args].map((word) => `'${word}'`).join(' ');
+  const quoted = [...FORMS[CLIENT_FORM], ...args].map((word) => `'${word}'`).join(' ');
   const command = ['script', '-qec', `stty cols ${COLUMNS}; ${quoted}`, '/dev/null'];
   const env = { ...baseEnvironment(), PATH: DEBIAN_PATH, ASSAY_STORE: shop.store, TERM: 'dumb' };
   const { code, stdout } = await runProcess(command, { cwd: shop.workspace, env });

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
+import { baseEnvironment, CLIENT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
 import { ServerProcess } from '../../rig/server.ts';
 import { settled } from '../../rig/waiting.ts';
@@ -55,7 +55,7 @@ interface Ended {
 
 /** Sends a signal to `assay` itself when its command has said this. */
 function endedWhen(word: string, args: readonly string[], signal: NodeJS.Signals): Promise<Ended> {
-  const [program, ...before] = FORMS[DEFAULT_FORM];
+  const [program, ...before] = FORMS[CLIENT_FORM];
   const child = spawn(program, [...before, ...args], {
     cwd: shop.workspace,
     env: { ...baseEnvironment(), ASSAY_STORE: shop.store },

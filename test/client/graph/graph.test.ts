@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { GRAPH } from '../../../client/limits.ts';
-import { DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
+import { CLIENT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
 import { type GraphRan, runSteps, runStepsAndAt } from '../../rig/graph.ts';
 import { untilThere } from '../../rig/waiting.ts';
 
@@ -162,7 +162,7 @@ describe('more steps than jobs', () => {
 
   test('a step may run another step of the same graph', async () => {
     const nested = (name: string) => ({
-      command: `${FORMS[DEFAULT_FORM].join(' ')} run --store ${shop.store} copy && cp out.txt ${name}.txt`,
+      command: `${FORMS[CLIENT_FORM].join(' ')} run --store ${shop.store} copy && cp out.txt ${name}.txt`,
       inputs: ['in.txt'],
       outputs: [`${name}.txt`],
     });
@@ -178,7 +178,7 @@ describe('more steps than jobs', () => {
     config({ long: { command, outputs: ['out.txt'] } });
     const first = run('long');
     await expect.poll(() => existsSync(gate('begun'))).toBe(true);
-    const [program, ...before] = FORMS[DEFAULT_FORM];
+    const [program, ...before] = FORMS[CLIENT_FORM];
     const child = spawn(program, [...before, 'run', '--json', 'long'], {
       cwd: shop.workspace,
       env: { ...process.env, ASSAY_STORE: shop.store },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
+import { baseEnvironment, CLIENT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
 import { FIRST_RUN } from '../run/misses.ts';
 
@@ -197,7 +197,7 @@ describe('--watch', () => {
   afterEach(() => child.kill('SIGKILL'));
 
   const watch = (args: readonly string[]) => {
-    const [program, ...before] = FORMS[DEFAULT_FORM];
+    const [program, ...before] = FORMS[CLIENT_FORM];
     mkdirSync(shop.store);
     said = '';
     child = spawn(program, [...before, 'run', '--watch', '--json', ...args], {

@@ -20,7 +20,7 @@ import { withOutputLocks } from '../../../client/outputs/output-lock.ts';
 import { assayFolder, Staging, sharedStagingFolder } from '../../../client/outputs/staging.ts';
 import { parseRelPath, ROOT } from '../../../core/path.ts';
 import { identityText, ownIdentity } from '../../../system/process/process-identity.ts';
-import { DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
+import { CLIENT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
 import { untilThere } from '../../rig/waiting.ts';
 
 let shop: Workshop;
@@ -158,7 +158,7 @@ test('runs of two processes on overlapping outputs run one after the other (O1)'
 });
 
 /** The command line of a nested run. */
-const inner = (args: string) => `ASSAY_STORE=${shop.store} ${FORMS[DEFAULT_FORM].join(' ')} run ${args}`;
+const inner = (args: string) => `ASSAY_STORE=${shop.store} ${FORMS[CLIENT_FORM].join(' ')} run ${args}`;
 
 describe('a command that runs Assay (O5)', () => {
   const running = (output: string, within: string) => {

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { baseEnvironment, DEFAULT_FORM, FORMS, type Form } from '../../../test/rig/assay.ts';
+import { baseEnvironment, CLIENT_FORM, FORMS, type Form } from '../../../test/rig/assay.ts';
 
 export interface Answer {
   readonly ID: number;
@@ -36,7 +36,7 @@ export class GoCommand {
   ) {
     const [program = '', ...rest] = [
       ...(options.wrapper ?? []),
-      ...FORMS[options.form ?? DEFAULT_FORM],
+      ...FORMS[options.form ?? CLIENT_FORM],
       'gocacheprog',
       ...args,
     ];

@@ -7,7 +7,7 @@ import { ActionResult } from '../../../core/proto/generated/reapi.ts';
 import { decodeResult, emptyResult } from '../../../core/result.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import type { ForgetReport } from '../../../store/review/forget.ts';
-import { DEFAULT_FORM, FORMS, type Summary, Workshop } from '../../../test/rig/assay.ts';
+import { CLIENT_FORM, FORMS, type Summary, Workshop } from '../../../test/rig/assay.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
 
 /** Reads an undeclared file, and makes other bytes each time: the first ones are the bad ones. */
@@ -176,7 +176,7 @@ describe('in a local store', () => {
 
   test('a checkpoint of the action goes', async () => {
     const clone = new Clone('checkpoints');
-    const seal = `echo x >>cache/n; ${FORMS[DEFAULT_FORM].join(' ')} checkpoint >&2; wc -l <cache/n; exit 1`;
+    const seal = `echo x >>cache/n; ${FORMS[CLIENT_FORM].join(' ')} checkpoint >&2; wc -l <cache/n; exit 1`;
     const step = ['--checkpoint', 'cache', '--output', 'out', '--', 'sh', '-c', seal];
     const run = async () => {
       const { summary, stdout } = await shop.run(step, { cwd: clone.folder, env: clone.env });

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   baseEnvironment,
-  DEFAULT_FORM,
+  CLIENT_FORM,
   FORMS,
   type RanWithSummary,
   Workshop,
@@ -86,7 +86,7 @@ test('the second run waits for the first, and takes its result', async () => {
 test('a run whose holder is killed takes the lease', async () => {
   const input = gate.inputOf('k', 0);
   writeFileSync(join(shop.workspace, 'in'), `${input}\n`);
-  const [program = '', ...form] = FORMS[DEFAULT_FORM];
+  const [program = '', ...form] = FORMS[CLIENT_FORM];
   const env = { ...baseEnvironment(), ASSAY_STORE: shop.store };
   const holder = spawn(program, [...form, 'run', ...ARGS], { cwd: shop.workspace, env, stdio: 'ignore' });
   await isHeld();

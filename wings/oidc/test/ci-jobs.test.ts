@@ -11,7 +11,7 @@ import { parse } from 'yaml';
 import { parseDocument } from '../../../core/config/document.ts';
 import { Identities } from '../../../server/access/identities.ts';
 import { ShortTokens } from '../../../server/access/short-tokens.ts';
-import { DEFAULT_FORM, FORMS, type Ran, runProcess, Workshop } from '../../../test/rig/assay.ts';
+import { CLIENT_FORM, FORMS, type Ran, runProcess, Workshop } from '../../../test/rig/assay.ts';
 import { OidcIssuer } from '../../../test/rig/oidc/issuer.ts';
 import { type TestServer, testServer } from '../../../test/server/rig.ts';
 import { parseIssuers } from '../issuers/config.ts';
@@ -63,7 +63,7 @@ async function serveRelease(): Promise<typeof pinned> {
     join(folder, 'package.json'),
     '{ "name": "assay", "version": "0.0.1", "bin": { "assay": "assay" } }',
   );
-  writeFileSync(join(folder, 'assay'), `#!/bin/sh\nexec ${FORMS[DEFAULT_FORM].join(' ')} "$@"\n`, {
+  writeFileSync(join(folder, 'assay'), `#!/bin/sh\nexec ${FORMS[CLIENT_FORM].join(' ')} "$@"\n`, {
     mode: 0o755,
   });
   const archive = execFileSync('tar', ['--create', '--gzip', '--directory', join(folder, '..'), 'package']);

@@ -13,7 +13,7 @@ import { emptyResult } from '../../../core/result.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import {
   baseEnvironment,
-  DEFAULT_FORM,
+  CLIENT_FORM,
   FORMS,
   RUNTIME_FORMS,
   type RunOptions,
@@ -266,7 +266,7 @@ test('the incomplete state of a killed run is not used', async () => {
   await compile('one');
   shop.script('compile.sh', 'echo half > cache/seen', 'echo ready', 'sleep 1000');
   writeFileSync(join(shop.workspace, 'src'), 'two');
-  const [program, ...rest] = [...FORMS[DEFAULT_FORM], 'run', ...ACTION, '--', 'sh', 'compile.sh'];
+  const [program, ...rest] = [...FORMS[CLIENT_FORM], 'run', ...ACTION, '--', 'sh', 'compile.sh'];
   const child = spawn(program, rest, {
     cwd: shop.workspace,
     env: { ...baseEnvironment(), ASSAY_STORE: shop.store },

@@ -9,7 +9,7 @@ import { DEFAULT_NAMESPACE } from '../../../../core/namespace.ts';
 import { assetAddress, encodeAsset } from '../../../../server/protocols/asset/asset.ts';
 import { storeChunks } from '../../../../server/protocols/reapi/chunk-list.ts';
 import { openDiskStore } from '../../../../store/open.ts';
-import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../../rig/assay.ts';
+import { baseEnvironment, CLIENT_FORM, FORMS, Workshop } from '../../../rig/assay.ts';
 import { ServerProcess } from '../../../rig/server.ts';
 import { contentOf } from '../../../store/content.ts';
 
@@ -92,7 +92,7 @@ test('a killed verify resumes where it stopped', async () => {
   for (const bytes of blobs) await store.blobs.put(digestOf(bytes), bytes);
   await store.close();
   const journal = join(shop.store, 'verify.json');
-  const [program, ...before] = FORMS[DEFAULT_FORM];
+  const [program, ...before] = FORMS[CLIENT_FORM];
   const child = spawn(program, [...before, 'verify', '--rate', '10', '--store', shop.store, '--json'], {
     env: baseEnvironment(),
     stdio: ['ignore', 'ignore', 'pipe'],

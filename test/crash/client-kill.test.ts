@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { assayFolder } from '../../client/outputs/staging.ts';
-import { baseEnvironment, CLIENT_FORM, FORMS, Workshop } from '../rig/assay.ts';
+import { baseEnvironment, FORMS, Workshop } from '../rig/assay.ts';
 import { keepFigures } from '../rig/figures.ts';
 import { Random } from '../rig/random.ts';
 import { soak } from '../rig/soak.ts';
@@ -50,7 +50,7 @@ const ARGS = [
   '--',
   './make.sh',
 ];
-const [PROGRAM, ...BEFORE] = FORMS[CLIENT_FORM];
+const [PROGRAM, ...BEFORE] = FORMS.bundle;
 
 /** How long an undisturbed run takes here. Kills come within that time. */
 async function timed(work: () => Promise<unknown>): Promise<number> {

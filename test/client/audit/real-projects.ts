@@ -16,7 +16,7 @@ export const DEBIAN_PATH = `${dirname(process.execPath)}:/usr/bin:/bin:/usr/sbin
 
 export interface RealProject {
   readonly files: Readonly<Record<string, string>>;
-  /** The npm packages with programs that the command uses, each from the first of NPM_FOLDERS that has it. */
+  /** The npm packages with programs that the command uses, each from the first of NPM_FOLDERS that has it with its programs. */
   readonly packages?: readonly string[];
   /** The fields of the step in assay.json. */
   readonly step: {
@@ -197,7 +197,7 @@ export function writeProject(shop: Workshop, { files, packages = [], step }: Rea
 
 /** Copies a package and what it depends on, and links its programs, as npm does. */
 function installPackage(workspace: string, name: string): void {
-  const source = NPM_FOLDERS.find((folder) => existsSync(join(folder, name)));
+  const source = NPM_FOLDERS.find((folder) => hasPrograms(join(folder, name)));
   if (source === undefined) throw new Error(`${name} is not installed: run scripts/setup-test-tools.sh`);
   const target = join(workspace, 'node_modules');
   for (const one of closureOf(name, source))
@@ -207,6 +207,11 @@ function installPackage(workspace: string, name: string): void {
   mkdirSync(join(target, '.bin'), { recursive: true });
   for (const [program, file] of Object.entries(programs ?? {}))
     symlinkSync(join('..', name, file), join(target, '.bin', program));
+}
+
+/** A tool may bring a package under another one's name: vite-plus has a `vitest` without programs. */
+function hasPrograms(folder: string): boolean {
+  return existsSync(folder) && manifestOf(folder).bin !== undefined;
 }
 
 interface Manifest {

@@ -49,23 +49,30 @@ export async function readPackages(
   observations: StatRecorder,
   texts: Texts = AS_WRITTEN,
 ): Promise<[Package, ...Package[]]> {
-  const root = readPackage(observations, ROOT, texts);
-  const folders = await foldersOf(root, observations);
-  const packages: [Package, ...Package[]] = [
-    root,
-    ...folders.map((folder) => readPackage(observations, folder, texts)),
-  ];
+  const packages = await listPackages(observations, texts);
   refuseSharedNames(packages);
   return packages;
+}
+
+/** The same, where several packages may have one name: steps need names, and files do not. */
+export async function listPackages(
+  observations: StatRecorder,
+  texts: Texts = AS_WRITTEN,
+): Promise<[Package, ...Package[]]> {
+  const root = readPackage(observations, ROOT, texts);
+  const folders = await foldersOf(root, observations);
+  return [root, ...folders.map((folder) => readPackage(observations, folder, texts))];
 }
 
 async function foldersOf(root: Package, observations: StatRecorder): Promise<RelPath[]> {
   const declared = root.file.packages?.map(({ text }) => text);
   if (declared) return expand(declared, observations);
   const listed = readManifest(observations, ROOT).workspaces ?? (await pnpmPackages(observations)) ?? [];
-  return expand(listed, observations).filter((folder) =>
-    observations.lstat(join(folder, parseRelPath('package.json')))?.isFile(),
-  );
+  return expand(listed, observations, (folder) => isNpmPackage(folder, observations));
+}
+
+function isNpmPackage(folder: RelPath, observations: StatRecorder): boolean {
+  return observations.lstat(join(folder, parseRelPath('package.json')))?.isFile() ?? false;
 }
 
 function readPackage(observations: StatRecorder, folder: RelPath, texts: Texts): Package {
@@ -101,8 +108,12 @@ function refuseSharedNames(packages: readonly Package[]): void {
   }
 }
 
-/** Folders that match a pattern and no "!" pattern, sorted. */
-function expand(patterns: readonly string[], observations: StatRecorder): RelPath[] {
+/** Packages in folders that match a pattern and no "!" pattern, sorted. */
+function expand(
+  patterns: readonly string[],
+  observations: StatRecorder,
+  isPackage: (folder: RelPath) => boolean = () => true,
+): RelPath[] {
   const takes = patterns.filter((pattern) => !pattern.startsWith('!')).map(tidy);
   const excluded = picomatch(
     patterns.filter((pattern) => pattern.startsWith('!')).map((one) => tidy(one.slice(1))),
@@ -117,8 +128,9 @@ function expand(patterns: readonly string[], observations: StatRecorder): RelPat
       if ((!isGlob || matches(folder)) && !excluded(folder)) found.add(folder);
     }
   }
-  for (const folder of found) refuseOddFolder(folder, observations);
-  return [...found].sort();
+  const packages = [...found].filter(isPackage).sort();
+  for (const folder of packages) refuseOddFolder(folder, observations);
+  return packages;
 }
 
 function refuseOddFolder(folder: RelPath, observations: StatRecorder): void {

@@ -1,7 +1,7 @@
 // The workspace of `assay prune`: its root is the nearest folder with a lock file. It needs no assay.json.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Package, readPackages } from '../../client/config/packages.ts';
+import { listPackages, type Package } from '../../client/config/packages.ts';
 import { StatRecorder } from '../../client/files/stat-recorder.ts';
 import { suggestion, usage } from '../../core/cli/command.ts';
 import type { AssayError } from '../../core/errors.ts';
@@ -26,7 +26,7 @@ export async function openPrunable(folder: string): Promise<PrunableWorkspace> {
     const locks = ALL_LOCKS.filter((name) => existsSync(join(root, name)));
     if (locks.length > 0) {
       const observations = new StatRecorder(root);
-      return { root, lockFile: onlyLock(locks), observations, packages: await readPackages(observations) };
+      return { root, lockFile: onlyLock(locks), observations, packages: await listPackages(observations) };
     }
     if (dirname(root) === root)
       throw usage(`there is no lock file in ${folder} or above it: ${PNPM_LOCK} or package-lock.json`);
@@ -48,7 +48,11 @@ function onlyLock([first = '', ...more]: readonly string[]): string {
 export function packageNamed(name: string, packages: readonly Package[]): Package {
   const folder = name.replace(/^(\.\/)+|\/+$/g, '');
   const found = packages.filter((one) => one.folder !== '' && (one.name === name || one.folder === folder));
-  const [first] = found;
+  const [first, ...others] = found;
+  if (others.length > 0)
+    throw usage(
+      `several packages are called ${name}: name one of ${found.map((one) => one.folder).join(', ')}`,
+    );
   if (first) return first;
   throw unknown(name, packages);
 }

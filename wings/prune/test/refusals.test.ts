@@ -108,6 +108,15 @@ test('a package that is not there, and none at all', async () => {
   expect(await refused('../a')).toContain('there is no package');
 });
 
+test('two packages of one name are told by their folders, and a folder with glob characters is no package', async () => {
+  writeNpm();
+  mkdirSync(at('c (d)'));
+  shop.write('package.json', JSON.stringify({ private: true, workspaces: ['**'] }));
+  shop.write('b/package.json', '{ "name": "a" }');
+  expect(await refused('a')).toContain('several packages are called a: name one of a, b');
+  expect((await prune('b')).stdout).toContain('a (b)');
+});
+
 test('packages that need each other, and a name of a prototype', async () => {
   writeNpm(
     {

@@ -3,19 +3,15 @@
 // and writes nowhere else, whatever a snapshot contains.
 import { realpathSync, statSync } from 'node:fs';
 import { REMOTE_FLAGS } from '../../../client/commands/store-flags.ts';
-import { storeFolder } from '../../../client/local-store/store-folder.ts';
 import { OLD_TIME } from '../../../client/outputs/times.ts';
-import { remoteToken } from '../../../client/remote/token.ts';
-import { parseRemoteUrl } from '../../../client/remote/url.ts';
-import { type Cache, openCache } from '../../../client/run/caches.ts';
-import { Reporter } from '../../../client/run/reporter.ts';
-import { SyncStream } from '../../../client/terminal/sync-stream.ts';
+import type { Cache } from '../../../client/run/caches.ts';
 import { type FlagTable, type ParsedFlags, usage } from '../../../core/cli/command.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
 import { isWithin, type RelPath, relPathFromUser } from '../../../core/path.ts';
 import { openSnapshotStore } from '../open.ts';
 import type { SnapshotStore } from '../snapshot-store.ts';
+import { withCache } from './with-cache.ts';
 
 export const SNAPSHOT_FLAGS = {
   in: { type: 'string', value: 'DIR', text: 'the folder that paths are relative to (default: this one)' },
@@ -36,23 +32,11 @@ export async function withSnapshots<T>(
   work: (snapshots: OpenSnapshots) => Promise<T>,
 ): Promise<T> {
   const root = rootFolder(parsed.text('in') ?? '.');
-  const remote = parsed.text('remote') ?? process.env.ASSAY_REMOTE;
-  const { report } = new Reporter(new SyncStream(2), false);
-  const cache = openCache({
-    storeFolder: storeFolder(parsed.text('store'), process.env),
-    workspace: root,
-    remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
-    token: remoteToken(),
-    now: Date.now,
-    report,
-  });
-  try {
+  return withCache(parsed, root, async (cache) => {
     const fits = (held: readonly RelPath[]) => held.join('\0') === paths.join('\0');
     const settings = { namespace: namespaceOf(paths), fits, time: OLD_TIME };
-    return await work({ root, cache, snapshots: await openSnapshotStore(settings, cache) });
-  } finally {
-    await cache.close();
-  }
+    return work({ root, cache, snapshots: await openSnapshotStore(settings, cache) });
+  });
 }
 
 function rootFolder(folder: string): string {

@@ -2,11 +2,8 @@
 import { resolveKey } from '../../../client/commands/resolve-step-arg.ts';
 import { currentFolder } from '../../../client/files/current-folder.ts';
 import { storeFolder } from '../../../client/local-store/store-folder.ts';
-import { remoteToken } from '../../../client/remote/token.ts';
-import { parseRemoteUrl } from '../../../client/remote/url.ts';
-import { openCache } from '../../../client/run/caches.ts';
-import { durationText, Reporter } from '../../../client/run/reporter.ts';
-import { SyncStream } from '../../../client/terminal/sync-stream.ts';
+import type { Cache } from '../../../client/run/caches.ts';
+import { durationText } from '../../../client/run/reporter.ts';
 import { type ParsedFlags, parseNumber, usage } from '../../../core/cli/command.ts';
 import { type Hash, isHash } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
@@ -15,6 +12,7 @@ import { actionsIn, checkpointsIn, type StoredCheckpoint } from '../checkpoint/c
 import { CHECKPOINT_NAMESPACE } from '../checkpoint/checkpoints.ts';
 import { openSnapshotStore } from '../open.ts';
 import type { OnRefused, SnapshotStore } from '../snapshot-store.ts';
+import { withCache } from './with-cache.ts';
 
 export interface OpenCheckpoints {
   readonly snapshots: SnapshotStore;
@@ -38,26 +36,15 @@ export async function withCheckpoints<T>(
   { wanted, root = currentFolder(), onRefused, onlyLocal }: CheckpointsOptions,
   work: (checkpoints: OpenCheckpoints) => Promise<T>,
 ): Promise<T> {
-  const folder = storeFolder(parsed.text('store'), process.env);
-  const remote = onlyLocal ? undefined : (parsed.text('remote') ?? process.env.ASSAY_REMOTE);
-  const { report } = new Reporter(new SyncStream(2), false);
-  const cache = openCache({
-    storeFolder: folder,
-    workspace: root,
-    remoteUrl: remote ? parseRemoteUrl(remote) : undefined,
-    token: remoteToken(),
-    now: Date.now,
-    report,
-  });
-  try {
+  const withSnapshots = async (cache: Cache) => {
     const settings = { namespace: CHECKPOINT_NAMESPACE, ...(onRefused && { onRefused }) };
     const snapshots = await openSnapshotStore(settings, cache);
     if (!snapshots) throw nothing('the local store can’t be used');
+    const folder = storeFolder(parsed.text('store'), process.env);
     const key = wanted === undefined ? undefined : await keyOf(wanted, folder, snapshots);
-    return await work({ snapshots, found: await checkpointsIn(snapshots, key) });
-  } finally {
-    await cache.close();
-  }
+    return work({ snapshots, found: await checkpointsIn(snapshots, key) });
+  };
+  return withCache(parsed, root, withSnapshots, onlyLocal);
 }
 
 /** A run that was killed left no entry in the history, but its checkpoints name its step. */

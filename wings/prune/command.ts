@@ -1,5 +1,5 @@
 // `assay prune PKG…`: reads the workspace, asks its lock file what the packages need, and writes the folder.
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { CONFIG_FILE } from '../../client/action/workspace-roots.ts';
 import type { Package } from '../../client/config/packages.ts';
 import { loadWorkspace } from '../../client/config/workspace.ts';
@@ -11,7 +11,7 @@ import { parseRelPath, type RelPath } from '../../core/path.ts';
 import { filesOf, isOfInstall, refuseLinkedFolder, refuseUnlessPlainFile } from './files.ts';
 import type { LockPart } from './lock-part.ts';
 import { type OutFile, refuseUnlessOwn, writeOut } from './out-folder.ts';
-import { openPrunable, packageNamed, partFor } from './workspace.ts';
+import { openPrunable, outInside, packageNamed, partFor } from './workspace.ts';
 
 const flags = {
   out: {
@@ -47,7 +47,7 @@ export const pruneCommand: CommandModule = {
     if (parsed.positionals.length === 0) throw usage('name a package: assay prune PKG');
     const out = resolve(currentFolder(), parsed.text('out') ?? 'out');
     refuseUnlessOwn(out);
-    const workspace = await openPrunable(currentFolder());
+    const workspace = await openPrunable(currentFolder(), out);
     const { root, lockFile, observations, packages } = workspace;
     const part = partFor(
       workspace,
@@ -55,7 +55,7 @@ export const pruneCommand: CommandModule = {
     );
     for (const folder of part.folders) refuseLinkedFolder(observations, folder);
     for (const file of part.files) refuseUnlessPlainFile(observations, file);
-    const found = filesOf(observations, packages, part.folders, inside(root, out));
+    const found = filesOf(observations, packages, part.folders, outInside(root, out));
     const paths = [...new Set([...found.paths, ...part.files])];
     const full = withLock(paths, lockFile, part);
     const install = full.filter(
@@ -97,11 +97,6 @@ async function warnIfBroken(folder: string): Promise<void> {
 function withLock(paths: readonly RelPath[], lockFile: string, { text }: LockPart): OutFile[] {
   const lock = parseRelPath(lockFile);
   return [...paths.filter((path) => path !== lock).map((path) => ({ path })), { path: lock, text }];
-}
-
-function inside(root: string, out: string): RelPath | undefined {
-  const path = relative(root, out);
-  return path === '' || path === '..' || path.startsWith('../') ? undefined : parseRelPath(path);
 }
 
 function asJson(

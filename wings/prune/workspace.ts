@@ -1,11 +1,11 @@
 // The workspace of `assay prune`: its root is the nearest folder with a lock file. It needs no assay.json.
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { listPackages, type Package } from '../../client/config/packages.ts';
 import { StatRecorder } from '../../client/files/stat-recorder.ts';
 import { suggestion, usage } from '../../core/cli/command.ts';
 import type { AssayError } from '../../core/errors.ts';
-import type { RelPath } from '../../core/path.ts';
+import { isWithin, parseRelPath, type RelPath } from '../../core/path.ts';
 import { PRUNE } from './limits.ts';
 import { badLock, type LockPart } from './lock-part.ts';
 import { NPM_LOCKS, pruneNpmLock } from './npm-lock.ts';
@@ -21,16 +21,26 @@ export interface PrunableWorkspace {
   readonly packages: readonly Package[];
 }
 
-export async function openPrunable(folder: string): Promise<PrunableWorkspace> {
+/** `out`: the folder that is written. Copies of packages in it are none of the workspace. */
+export async function openPrunable(folder: string, out: string): Promise<PrunableWorkspace> {
   for (let root = folder; ; root = dirname(root)) {
     const locks = ALL_LOCKS.filter((name) => existsSync(join(root, name)));
     if (locks.length > 0) {
       const observations = new StatRecorder(root);
-      return { root, lockFile: onlyLock(locks), observations, packages: await listPackages(observations) };
+      const written = outInside(root, out);
+      const packages = (await listPackages(observations)).filter(
+        (one) => written === undefined || !isWithin(one.folder, written),
+      );
+      return { root, lockFile: onlyLock(locks), observations, packages };
     }
     if (dirname(root) === root)
       throw usage(`there is no lock file in ${folder} or above it: ${PNPM_LOCK} or package-lock.json`);
   }
+}
+
+export function outInside(root: string, out: string): RelPath | undefined {
+  const path = relative(root, out);
+  return path === '' || path === '..' || path.startsWith('../') ? undefined : parseRelPath(path);
 }
 
 /** npm itself prefers npm-shrinkwrap.json. */

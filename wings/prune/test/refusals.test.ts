@@ -143,6 +143,8 @@ describe('the folder', () => {
     expect((await prune('a')).code).toBe(0);
     expect(existsSync(at('out/a/new'))).toBe(true);
     expect(existsSync(at('out/a/out'))).toBe(false);
+    shop.write('package.json', JSON.stringify({ private: true, workspaces: ['**'] }));
+    expect((await prune('a')).stdout).toContain('1 of 2 packages');
     shop.write('own/file', 'mine');
     const { code, stderr } = await prune('a', '--out', 'own');
     expect([code, readFileSync(at('own/file'), 'utf8')]).toEqual([2, 'mine']);

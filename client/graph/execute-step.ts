@@ -194,6 +194,7 @@ class StepReports {
   readonly #emit: Emit;
   readonly #isFirst: ExecuteContext['isFirst'];
   readonly #strayWrites: Set<string>;
+  readonly #warned = new Set<string>();
   #counted = { up: 0, down: 0 };
 
   constructor(step: Step, { emit, isFirst, workspace, strayWrites }: ExecuteContext) {
@@ -242,8 +243,11 @@ class StepReports {
     if (rest.length > 0 || gaps.length > 0) this.#warn({ type, findings: rest, gaps });
   }
 
+  /** The tries of a command give the same warnings: each appears once. */
   #warn(event: RunWarning): void {
-    this.#emit({ type: 'step-warning', step: this.#step.id, text: warningText(event) });
+    const text = warningText(event);
+    if (this.#warned.size < this.#warned.add(text).size)
+      this.#emit({ type: 'step-warning', step: this.#step.id, text });
   }
 
   /** `total` starts again at 0 for each batch of blobs. */

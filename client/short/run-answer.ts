@@ -1,10 +1,11 @@
 // The short answer of `assay run --json=short`: what became of the run, why, and what to do next.
 // Guarantee: it fits SHORT.bytes, also for a graph of thousands of steps. client/short/answers.schema.json describes it.
 import { stripVTControlCharacters } from 'node:util';
+import { isFlaky } from '../../core/metadata/run-report.ts';
 import { SHORT } from '../limits.ts';
 import { receiptText } from '../run/receipt.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from '../view/events.ts';
-import { failureReason, isFlaky } from '../view/words.ts';
+import { failureReason } from '../view/words.ts';
 import { type FirstLines, firstLines } from './first-lines.ts';
 import { cleaned, fitted, listed, type Room } from './fit.ts';
 import { LogEnds } from './log-ends.ts';

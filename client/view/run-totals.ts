@@ -1,7 +1,9 @@
 // Counts hits, misses, failures and bytes of a graph run from its events.
+
 import type { Checked } from '../../core/metadata/receipt.ts';
+import { isFlaky } from '../../core/metadata/run-report.ts';
 import type { CheckedSample, GraphEvent, GraphSummary, StepEnd } from './events.ts';
-import { isFlaky, type RunCounts } from './words.ts';
+import type { RunCounts } from './words.ts';
 
 /** The uploads at the end of a run. */
 export interface UploadOutcome {

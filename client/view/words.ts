@@ -1,5 +1,6 @@
 // The text of a graph run: one line for each step, and a summary. Terminal and log files get the same words.
 
+import { isFlaky } from '../../core/metadata/run-report.ts';
 import { triesText } from '../retry/retry.ts';
 import { checkedText, durationText, proofMark, sampleText, savedText, whyNotKept } from '../run/reporter.ts';
 import type { Colour } from '../terminal/colour.ts';
@@ -127,11 +128,6 @@ export function summaryLines(summary: GraphSummary, ends: readonly StepEnd[], co
   if (failed.length > 0)
     lines.push(`  ${colour('red', 'failed')}: ${failed.map(({ step }) => step).join(', ')}`);
   return lines;
-}
-
-/** With the same facts its tries ended with different exit codes. */
-export function isFlaky({ tries }: Pick<StepEnd, 'tries'>): boolean {
-  return tries?.verdict === 'flaky';
 }
 
 /** Names each hit whose check did not end well. */

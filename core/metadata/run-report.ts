@@ -59,6 +59,11 @@ export interface Tries {
   readonly changed?: string;
 }
 
+/** With the same facts its tries ended with different exit codes. */
+export function isFlaky({ tries }: { readonly tries?: Pick<Tries, 'verdict'> }): boolean {
+  return tries?.verdict === 'flaky';
+}
+
 /** `failed`: with a code other than 0, or it could not start. `interrupted`: the same after an interrupt. `skipped`: not started. */
 export const STEP_OUTCOMES = ['hit-local', 'hit-remote', 'miss', 'failed', 'interrupted', 'skipped'] as const;
 

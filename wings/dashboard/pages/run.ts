@@ -1,5 +1,6 @@
 // Run: the steps on a timeline, the critical path, and why each step ran.
 import { type Html, html, multiline, NOTHING } from '../../../core/html/html.ts';
+import { isFlaky } from '../../../core/metadata/run-report.ts';
 import { bytes, count, counted } from '../../../core/text/amounts.ts';
 import { plainLog } from '../../../core/text/plain-log.ts';
 import { mayHaveActions } from '../../../server/request/tools.ts';
@@ -50,13 +51,15 @@ function figures(run: Run): Html {
   if (run.source === 'grouped') return groupFigures(run);
   const { elapsedMs, savedMs, hits, misses, failed, bytesUp, bytesDown, previous, jobs } = run;
   const failures = failed > 0 ? `, ${count(failed)} failed` : '';
+  const flaky = run.stepList.filter(isFlaky).length;
+  const flakiness = flaky > 0 ? `, ${count(flaky)} flaky` : '';
   return tiles(
     tile('Took', duration(elapsedMs), previous ? comparison(elapsedMs, previous) : NOTHING),
     tile('Saved', duration(savedMs), 'the time that its hits would have run'),
     tile(
       'Hits',
       html`${count(hits)} of ${count(hits + misses + failed)}`,
-      html`${count(misses)} ran${failures}${jobs === undefined ? NOTHING : html`, ${counted(jobs, 'job')} at once`}`,
+      html`${count(misses)} ran${failures}${flakiness}${jobs === undefined ? NOTHING : html`, ${counted(jobs, 'job')} at once`}`,
     ),
     tile('Moved', bytes(bytesDown + bytesUp), html`${bytes(bytesDown)} down, ${bytes(bytesUp)} up`),
   );

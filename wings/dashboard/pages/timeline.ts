@@ -1,6 +1,7 @@
 // The steps of a run as a table with a bar for each: when it began, how long it waited and ran. The bars are
 // drawn on the server, so they need no script.
 import { type Html, html, NOTHING, type Value } from '../../../core/html/html.ts';
+import { isFlaky } from '../../../core/metadata/run-report.ts';
 import type { ReportedFacts } from '../../../core/metadata/run-report-schema.ts';
 import { bytes, counted } from '../../../core/text/amounts.ts';
 import type { Run, RunStep } from '../api/schemas/runs.ts';
@@ -32,7 +33,7 @@ function swatch(tone: string): Html {
 function row(step: RunStep, index: number, end: number): Html {
   const critical = step.isCritical ? html` ${badge('plain', 'critical')}` : NOTHING;
   const diverged = step.diverged ? html` ${badge('bad', 'diverged')}` : NOTHING;
-  const flaky = step.tries?.verdict === 'flaky' ? html` ${badge('warn', 'flaky')}` : NOTHING;
+  const flaky = isFlaky(step) ? html` ${badge('warn', 'flaky')}` : NOTHING;
   return html`<tr id="step-${index}"><td><strong>${nameOf(step)}</strong> ${stepOutcome(step.outcome)}${flaky}${critical}${diverged}
 <span class="why">${step.why}</span>${details(step)}</td><td class="track">${track(step, end)}</td><td class="number">${duration(step.elapsedMs)}${saved(step)}</td></tr>`;
 }

@@ -4,7 +4,7 @@
 //
 // Not guaranteed: a failed command leaves no facts after its run. A step looks flaky if an undeclared file that it reads
 // changed before a later run. Tries in one run are compared by their facts.
-import type { MissKind } from '../../../core/metadata/run-report.ts';
+import { isFlaky, type MissKind } from '../../../core/metadata/run-report.ts';
 import type { ReportedStep, RunReport } from '../../../core/metadata/run-report-schema.ts';
 import type { StepId } from '../../../core/metadata/step-id.ts';
 import type { Namespace } from '../../../core/namespace.ts';
@@ -66,8 +66,8 @@ export async function flakyWith(
 }
 
 /** The tries of one run. */
-function passedOnRetry({ tries, exitCode }: ReportedStep): boolean {
-  return tries?.verdict === 'flaky' && exitCode === 0;
+function passedOnRetry(step: ReportedStep): boolean {
+  return isFlaky(step) && step.exitCode === 0;
 }
 
 function ofTries({ key = '', tries }: ReportedStep, { run, at }: RunNow): FlakyPair {

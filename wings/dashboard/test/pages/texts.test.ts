@@ -138,3 +138,15 @@ test('a reader of a part of the server is told which part, a reader of all is no
   expect(seen({ namespaces: ['acme/…'], hidesContent: true })).toContain('What they stored and printed');
   expect(seen(undefined)).not.toContain('The token ana sees');
 });
+
+test('the page of a run marks and counts steps that were flaky, and tells how their tries ended', () => {
+  const run = textOf(runPage(RUN, AT));
+  expect(run).toContain('1 flaky');
+  expect(run).toMatch(/lint ran flaky src\/a\.ts changed/);
+  expect(run).toContain('Tries ended with 3, then 0, with the same facts');
+  const [newest] = TRENDS.flaky;
+  if (!newest) throw new Error('the fixture has a flaky step');
+  const failed = { ...newest.failed, run: newest.passed.run };
+  const trends = textOf(trendsPage({ ...TRENDS, flaky: [{ ...newest, failed }] }, {}, AT));
+  expect(trends).toContain(`failed with ${newest.failed.exitCode} and passed on a later try`);
+});

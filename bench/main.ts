@@ -16,6 +16,7 @@ const asked = firstFlag === -1 ? given : given.slice(0, firstFlag);
 const flags = firstFlag === -1 ? [] : given.slice(firstFlag);
 /** These run only by name. */
 const LONG = [
+  'agent',
   'cold',
   'commands',
   'graph',

@@ -57,7 +57,8 @@ function text(shown: ActionDetails): string {
 }
 
 function resultLines(result: ResultDetails): string[] {
-  const { where, commit, assay, inputs } = result.receipt;
+  const { where, commit, assay, inputs, tries } = result.receipt;
+  const how = tries === undefined ? '' : `, by try ${tries} of its command`;
   const took = result.commandMs === undefined ? '' : `, took ${durationText(result.commandMs)}`;
   return [
     '',
@@ -65,7 +66,7 @@ function resultLines(result: ResultDetails): string[] {
     ...(result.startedAt === undefined ? [] : [`started   ${result.startedAt}`]),
     ...(where === undefined ? [] : [`ran on    ${where}`]),
     ...(commit === undefined ? [] : [`commit    ${commit}`]),
-    ...(assay === undefined ? [] : [`made by   Assay ${assay}, from ${counted(inputs ?? 0, 'input')}`]),
+    ...(assay === undefined ? [] : [`made by   Assay ${assay}, from ${counted(inputs ?? 0, 'input')}${how}`]),
     `printed   ${bytesText(result.stdoutBytes)} to standard output, ${bytesText(result.stderrBytes)} to standard error`,
     ...files('outputs', result.outputs),
     ...evidenceLines(result),

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { soak } from '../soak.ts';
 import { inputOf } from './gate.ts';
 import { Runner, type RunnerOptions, type Running } from './runner.ts';
 
@@ -21,10 +20,24 @@ export async function metric(url: string, name: string, token?: string): Promise
 const KNOWN_MS = 600_000;
 
 /**
- * For 20 runners and a server on two cores: in their first seconds they want the cores for half a minute, and gave up a
- * server that got 3 % of one (docs/decisions/0536).
+ * So many runners start at once. On a machine with two cores more of them leave the server no processor in their first
+ * seconds, and then give it up because it is silent (docs/decisions/0536).
  */
-export const NICENESS = soak(10, 1);
+const AT_ONCE = 4;
+
+/** Starts all runners. Each group of them begins when those before it wait: `allWait` resolves then. */
+export async function startInGroups(
+  runners: readonly Runner[],
+  start: (runner: Runner) => Running,
+  allWait: (running: readonly Running[]) => Promise<void>,
+): Promise<Running[]> {
+  const running: Running[] = [];
+  for (let at = 0; at < runners.length; at += AT_ONCE) {
+    running.push(...runners.slice(at, at + AT_ONCE).map(start));
+    await allWait(running);
+  }
+  return running;
+}
 
 /** Runners with the same steps, which all of them know to be long. */
 export async function runnersOf(

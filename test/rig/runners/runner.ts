@@ -2,10 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { baseEnvironment, DEFAULT_FORM, FORMS } from '../assay.ts';
+import { baseEnvironment, CLIENT_FORM, FORMS } from '../assay.ts';
 import { GATED } from './gate.ts';
 
 export interface Finished {
@@ -33,8 +32,6 @@ export interface RunnerOptions {
   /** Where its folder and its store are made. */
   readonly below: string;
   readonly remote: string;
-  /** How much it gives way to other processes, such as a server that has no machine of its own. */
-  readonly niceness?: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -81,8 +78,8 @@ export class Runner {
 
   /** Ends with the test, also if it was stopped. */
   run(args: readonly string[]): Running {
-    const { name, remote, niceness = 0, env } = this.#options;
-    const [program = '', ...form] = FORMS[DEFAULT_FORM];
+    const { name, remote, env } = this.#options;
+    const [program = '', ...form] = FORMS[CLIENT_FORM];
     const child = spawn(program, [...form, 'run', ...args], {
       cwd: this.folder,
       env: {
@@ -92,7 +89,6 @@ export class Runner {
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    if (child.pid !== undefined) setPriority(child.pid, niceness);
     const ended = once(child, 'close');
     onTestFinished(async () => {
       child.kill('SIGCONT');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import { baseEnvironment, runProcess, Workshop } from '../../../test/rig/assay.ts';
 import { Gate } from '../../../test/rig/runners/gate.ts';
-import { expectOnce, metric, NICENESS, runnersOf } from '../../../test/rig/runners/once.ts';
+import { expectOnce, metric, runnersOf, startInGroups } from '../../../test/rig/runners/once.ts';
 import { soak } from '../../../test/rig/soak.ts';
 import { INSTALLED, Serve } from '../../../test/server/commands/serve-process.ts';
 import { freshFleet } from './rig/services.ts';
@@ -40,23 +40,25 @@ test(`${RUNNERS} runners that miss ${ACTIONS} actions at once run each of them o
       name: `ci-${at}`,
       below: shop.folder,
       remote: remotes[at % remotes.length] ?? leftUrl,
-      niceness: NICENESS,
     })),
   );
   const gate = new Gate();
   const input = gate.inputOf('all', 0);
-  const running = runners.map((runner) => runner.runSteps(input, ACTIONS));
   const waits = async (...urls: string[]) => {
     const all = await Promise.all(urls.map((url) => metric(url, 'assay_action_lease_waits')));
     return all.reduce((sum, one) => sum + one, 0);
   };
-  await expect
-    .poll(() => waits(killedUrl.origin, leftUrl), { timeout: 5 * MINUTE })
-    .toBe((RUNNERS - 1) * ACTIONS);
+  const allWait = (count: number, ...urls: string[]) =>
+    expect.poll(() => waits(...urls), { timeout: 5 * MINUTE }).toBe((count - 1) * ACTIONS);
+  const running = await startInGroups(
+    runners,
+    (runner) => runner.runSteps(input, ACTIONS),
+    ({ length }) => allWait(length, killedUrl.origin, leftUrl),
+  );
   const port = Number(new URL(leftUrl).port);
   proxy.target = { host: '127.0.0.1', port };
   killed.child.kill('SIGKILL');
-  await expect.poll(() => waits(leftUrl), { timeout: 5 * MINUTE }).toBe((RUNNERS - 1) * ACTIONS);
+  await allWait(RUNNERS, leftUrl);
   gate.open();
   await expectOnce(runners, running, ACTIONS, input);
 });

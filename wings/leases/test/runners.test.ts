@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Workshop } from '../../../test/rig/assay.ts';
 import { Gate } from '../../../test/rig/runners/gate.ts';
-import { expectOnce, NICENESS, runnersOf } from '../../../test/rig/runners/once.ts';
+import { expectOnce, runnersOf, startInGroups } from '../../../test/rig/runners/once.ts';
+import type { Running } from '../../../test/rig/runners/runner.ts';
 import { ServerProcess } from '../../../test/rig/server.ts';
 import { soak } from '../../../test/rig/soak.ts';
 
@@ -12,8 +13,10 @@ const ACTIONS = soak(100, 5);
 const JOBS = Math.min(ACTIONS, 40);
 const MINUTE = 60_000;
 
-/** All steps that others run, but for those of runners whose job slots are full of commands: these do not ask. */
-const WAITS = (RUNNERS - 1) * ACTIONS - Math.floor(ACTIONS / JOBS) * (ACTIONS - JOBS);
+/** Of so many runners: all steps that others run, but for those of runners whose slots are full of commands, which don't ask. */
+function waitsOf(runners: number): number {
+  return (runners - 1) * ACTIONS - Math.floor(ACTIONS / JOBS) * (ACTIONS - JOBS);
+}
 
 test(`${RUNNERS} runners that miss ${ACTIONS} actions at once run each of them once`, {
   timeout: 20 * MINUTE,
@@ -31,16 +34,19 @@ test(`${RUNNERS} runners that miss ${ACTIONS} actions at once run each of them o
       name: `ci-${at}`,
       below: shop.folder,
       remote: server.url,
-      niceness: NICENESS,
     })),
   );
   const gate = new Gate();
   const input = gate.inputOf('all', 0);
-  const running = runners.map((runner) => runner.runSteps(input, JOBS));
   // A step that waits gives its place to another one, so more of them wait than there are places.
-  const waits = () =>
+  const waits = (running: readonly Running[]) =>
     running.reduce((sum, one) => sum + one.said().split('"step-waits-for-run"').length - 1, 0);
-  await expect.poll(waits, { timeout: 5 * MINUTE }).toBeGreaterThanOrEqual(WAITS);
+  const running = await startInGroups(
+    runners,
+    (runner) => runner.runSteps(input, JOBS),
+    (begun) =>
+      expect.poll(() => waits(begun), { timeout: 5 * MINUTE }).toBeGreaterThanOrEqual(waitsOf(begun.length)),
+  );
   gate.open();
   await expectOnce(runners, running, ACTIONS, input);
 });

@@ -24,8 +24,8 @@ export default defineConfig({
     setupFiles: ['test/rig/own-environment.ts'],
     sequence: { sequencer: SlowestFirst },
     // These end only a test that hangs. A machine with ten times as much work as cores takes a minute for seconds.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 90_000 } },
     // Many tests wait for processes and for times to pass: three workers leave more than a quarter of two cores idle.
     maxWorkers: 4,

@@ -82,7 +82,7 @@ test('a reader reads what main reads, and changes nothing', async () => {
   await world.sendEverything('reader');
   expect(world.changes).toEqual([]);
   expect(await world.dump()).toEqual(before);
-}, 120_000);
+});
 
 /** What a live answer shows ends after a minute, which a busy machine needs for all of these requests. */
 const isLasting = ({ text }: Reply) => text !== '';
@@ -99,7 +99,7 @@ test('a writer gets no byte of content, not even of its own', async () => {
   /** REAPI: the response of an update is the result that the request had. */
   for (const { to, status } of replies.filter(({ bytes }) => showsMark(bytes, 'writer')))
     expect({ to, status }).toEqual({ to: expect.stringContaining('UpdateActionResult'), status: 'OK' });
-}, 120_000);
+});
 
 test('a pull request reads main’s, and main’s is byte for byte the same after all that it sends', async () => {
   const world = await worldOfMain();
@@ -122,7 +122,7 @@ test('a pull request reads main’s, and main’s is byte for byte the same afte
   const own = await world.readEverything('pull');
   expect(showing(own, 'pull').length).toBeGreaterThan(10);
   expect(showing(own, 'sibling')).toEqual([]);
-}, 120_000);
+});
 
 test.each(['pull-admin', 'other-admin'])(
   '%s, with all rights, changes nothing of main’s',
@@ -157,7 +157,7 @@ test('another tenant gets the answers of a server on which acme has stored nothi
     else if (kind !== 'blob') expect(isWithin(where, OTHER_NAMESPACE), where).toBe(true);
   }
   expect(await world.dump(MAIN_NAMESPACE)).toEqual(dump);
-}, 120_000);
+});
 
 test('another tenant, with each right that shows something, sees nothing of acme or of the server', async () => {
   const world = await worldOfMain();
@@ -177,7 +177,7 @@ test('another tenant, with each right that shows something, sees nothing of acme
       expect(steady(seen), to).toBe(steady(fromEmpty.bytes.toString('latin1')));
     }
   expect(compared).toBeGreaterThan(200);
-}, 120_000);
+});
 
 /** Names of acme, and what is of the whole server. A request may name acme itself, at its end. */
 const SECRETS =

@@ -124,7 +124,7 @@ let load: Load | undefined;
 afterEach(() => load?.killAll());
 
 test(`after ${SECONDS} s of load, kills and stops every page of the index is in one tree or free (seed ${SEED})`, {
-  timeout: 120_000 + SECONDS * 1000,
+  timeout: 300_000 + SECONDS * 1000,
 }, async () => {
   const random = new Random(SEED);
   const directory = folder('/dev/shm');

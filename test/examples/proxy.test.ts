@@ -49,7 +49,7 @@ test.each([
     (file: string) => ['nginx', '-e', 'stderr', '-c', file, '-g', `daemon off; pid ${file}.pid;`],
   ],
   ['haproxy.cfg', (file: string) => ['haproxy', '-f', file, '-db']],
-])('%s passes HTTP and gRPC on to the server', { timeout: 120_000 }, async (name, command) => {
+])('%s passes HTTP and gRPC on to the server', async (name, command) => {
   const { ca, server: identity } = makeCertificates(shop.folder);
   const both = shop.write(
     'both.pem',

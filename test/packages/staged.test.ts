@@ -24,7 +24,7 @@ import { writeFiles } from '../rig/folders.ts';
 import { ServerProcess } from '../rig/server.ts';
 import { AS_ROOT } from '../rig/users.ts';
 
-const STAGING_MS = 120_000;
+const STAGING_MS = 600_000;
 const MADE = new Date('2026-11-19T00:00:00Z');
 const kind = kindOf(process.arch);
 const parts = partsFor(kind);

@@ -22,7 +22,7 @@ import { type Ran, runProcess } from '../rig/assay.ts';
 import { inNamespaces } from '../rig/users.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
-const PACKING_MS = 180_000;
+const PACKING_MS = 600_000;
 
 let folder = '';
 let env: Record<string, string> = {};

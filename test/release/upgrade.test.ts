@@ -18,7 +18,7 @@ let shop: Workshop;
 let agent: Agent;
 beforeAll(() => {
   earlier = unpackEarlier();
-}, 120_000);
+});
 afterAll(() => earlier.remove());
 beforeEach(() => {
   shop = new Workshop();

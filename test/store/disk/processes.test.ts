@@ -26,7 +26,7 @@ test('several processes put the same blobs into one new store at once', async ()
   const large = blobs.filter(({ length }) => length > STORE.inlineBytes);
   expect(filesIn(directory, 'files')).toHaveLength(large.length);
   expect(filesIn(directory, 'staging')).toEqual([]);
-}, 120_000);
+});
 
 /** Commits take longer on a disk, which hides races between processes. */
 const IN_MEMORY = '/dev/shm';
@@ -46,7 +46,7 @@ test('processes open and close a store while others commit, and no commit is los
     Array.from({ length: commits }, (_, number) => digestOf(committedBy(name, number))),
   );
   expect(await store.blobs.missing(all)).toEqual([]);
-}, 120_000);
+});
 
 test('a process sees at once what another one has put', async () => {
   const directory = folder();
@@ -62,4 +62,4 @@ test('a process sees at once what another one has put', async () => {
     await before;
   }
   await child.end();
-}, 120_000);
+});

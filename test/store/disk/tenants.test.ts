@@ -178,7 +178,7 @@ test('several processes put the same blobs for many tenants at once', async () =
   const large = digests.filter(({ size }) => size > STORE.inlineBytes);
   expect(filesIn(directory, 'files')).toHaveLength(large.length);
   expect(filesIn(directory, 'staging')).toEqual([]);
-}, 120_000);
+});
 
 test(`after kill -9 at ${MOMENTS} moments each tenant has what was acknowledged to it, and nothing of others (seed ${SEED})`, async () => {
   const random = new Random(SEED);
@@ -244,4 +244,4 @@ test('a result that one process removes is a miss at once in another one that re
   }
   await child.end();
   expect(events).toEqual([]);
-}, 120_000);
+});

@@ -36,4 +36,4 @@ test('the cookie of a login is good for GET and HEAD of pages and of /api alone,
   }
   expect(world.changes).toEqual([]);
   expect(await world.dump()).toEqual(before);
-}, 120_000);
+});

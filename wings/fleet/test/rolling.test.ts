@@ -18,7 +18,7 @@ let earlier: ReturnType<typeof unpackEarlier>;
 let agent: Agent;
 beforeAll(() => {
   earlier = unpackEarlier();
-}, 120_000);
+});
 afterAll(() => earlier.remove());
 beforeEach(() => {
   agent = new Agent({ connections: AT_ONCE });

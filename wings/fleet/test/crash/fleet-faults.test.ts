@@ -56,7 +56,7 @@ beforeAll(async () => {
       return crashed;
     },
   };
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all([...nodes, ...(sides?.nodes ?? [])].map((node) => node.stop()));
   await Promise.all([database.close(), sides?.database.close()]);

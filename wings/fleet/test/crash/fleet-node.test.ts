@@ -24,4 +24,4 @@ test('two restarts at once leave one process, and it answers', async () => {
     await node.stop();
     await database.close();
   }
-}, 60_000);
+});

@@ -79,4 +79,4 @@ it('the dump first, then the copy: all that the dump names is there; the other w
   // Sent again, it is there again.
   await putOne(lossy, between);
   expect((await readFrom(lossy, second))?.equals(between)).toBe(true);
-}, 120_000);
+});

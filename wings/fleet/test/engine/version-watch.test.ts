@@ -29,4 +29,4 @@ it('a node that finds tables for later versions takes no more requests, and work
   await expect
     .poll(() => putOne(node, contentOf('again', 100)).then(() => 'stored', String), { timeout: 20_000 })
     .toBe('stored');
-}, 60_000);
+});

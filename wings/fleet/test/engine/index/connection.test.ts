@@ -30,7 +30,7 @@ beforeAll(async () => {
   vi.spyOn(dns, 'lookup').mockImplementation(((name: string, ...rest: [never]) => {
     lookup(name.endsWith('.test') ? '127.0.0.1' : name, ...rest);
   }) as typeof lookup);
-}, 60_000);
+});
 afterAll(async () => {
   vi.restoreAllMocks();
   await Promise.all([secure.stop(), plain.stop()]);

@@ -11,6 +11,9 @@ const ROOT = join(import.meta.dirname, '../..');
 /** The commit of the release before. Each release names the one that it follows: change it after a tag. */
 export const EARLIER = '7e81a08acc39bd8b465d59c77342c4b93f10c24f';
 
+/** The protocols that it does not have, by their clients. Change them with it. */
+export const EARLIER_LACKS: readonly string[] = ['mise', 'vite-plus'];
+
 export interface Release {
   readonly name: string;
   readonly program: readonly string[];

@@ -1,10 +1,11 @@
-// Entries that one version of a server stores and another one finds, over every protocol of tools with keys of their
-// own and the plain HTTP cache of Bazel.
+// Entries that one version of a server stores and another one finds: over every protocol that both have of tools with keys
+// of their own, and the plain HTTP cache of Bazel.
 import type { Dispatcher } from 'undici';
 import { concurrently } from '../../core/concurrently.ts';
 import { digestOf } from '../../core/digest.ts';
 import { type ProtocolClient, protocolClients } from '../crash/protocol-clients.ts';
 import { addressOf, contentOf, resultNaming } from '../store/content.ts';
+import { EARLIER_LACKS } from './earlier.ts';
 
 export const AT_ONCE = 16;
 
@@ -33,7 +34,8 @@ export function clientsOf(url: string, dispatcher: Dispatcher): ProtocolClient[]
       return Buffer.from(await (await fetch(`${url}/cas/${hash}`)).arrayBuffer());
     },
   };
-  return [bazel, ...protocolClients(url, dispatcher)];
+  const ofBoth = protocolClients(url, dispatcher).filter(({ name }) => !EARLIER_LACKS.includes(name));
+  return [bazel, ...ofBoth];
 }
 
 /** The protocols in turns, then the sizes. */

@@ -17,7 +17,7 @@ function readIn(isReader: (file: string) => boolean): string[] {
   );
 }
 
-const BY_STEPS = readIn((file) => /^client\/(check-hits|graph|lease|view)\//.test(file));
+const BY_STEPS = readIn((file) => /^client\/(check-hits|graph|lease|retry|view)\//.test(file));
 const BY_ACTIONS = readIn((file) => file === 'client/commands/action-flags.ts');
 
 test.each(Object.keys(GRAPH_FLAGS))('--%s is read by a run of steps', (name) => {

@@ -28,7 +28,7 @@ test('bash completes commands, the flags of each command, and nothing after --',
   expect(complete('')).toEqual(expect.arrayContaining(['run', 'serve', 'completion']));
   expect(complete('run', '--herm')).toEqual(['--hermetic']);
   expect(complete('init', '--herm')).toEqual([]);
-  expect(complete('init', '--')).toEqual(['--store', '--help']);
+  expect(complete('init', '--')).toEqual(['--store', '--agents', '--help']);
   expect(complete('run', '--', '--herm')).toEqual([]);
   expect(complete('sto')).toEqual(['store']);
   expect(complete('store', 'm')).toEqual(['migrate']);

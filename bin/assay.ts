@@ -24,10 +24,6 @@ const TRUNK: CommandTable = {
     summary: 'explain why the last run here, of a step or with a key, was a hit or a miss',
     load: async () => (await import('../client/commands/explain.ts')).explainCommand,
   },
-  init: {
-    summary: 'write a first assay.json from scripts or a Makefile, by tracing them',
-    load: async () => (await import('../client/commands/init.ts')).initCommand,
-  },
   diff: {
     summary: 'show what differs between two keys',
     load: async () => (await import('../client/commands/diff.ts')).diffCommand,

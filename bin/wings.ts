@@ -15,6 +15,7 @@ import { wing as doctor } from '../wings/doctor/index.ts';
 import { wing as fleet } from '../wings/fleet/index.ts';
 import { wing as gocache } from '../wings/gocache/index.ts';
 import { wing as incident } from '../wings/incident/index.ts';
+import { wing as init } from '../wings/init/index.ts';
 import { wing as leases, stepHook as leasesHook } from '../wings/leases/index.ts';
 import { wing as manual } from '../wings/manual/index.ts';
 import { wing as mise } from '../wings/mise/index.ts';
@@ -42,6 +43,7 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
   fleet,
   gocache,
   incident,
+  init,
   leases,
   manual,
   mise,
@@ -75,6 +77,7 @@ export const WING_OF: Readonly<Record<string, string>> = {
   gocacheprog: 'gocache',
   help: 'manual',
   import: 'bundles',
+  init: 'init',
   login: 'oidc',
   mcp: 'agents',
   prune: 'prune',

@@ -290,15 +290,6 @@ export const LENSES = {
   placedBytes: 4 * MIB,
 } as const;
 
-/** `assay init`. */
-export const INIT = {
-  /** A command that prints nothing for this long may wait for changes, or serve. */
-  quietMs: 20 * SECOND,
-  /** The largest file that is searched for variables, for larger ones are data or generated; and how many are. */
-  variablesBytes: 256 * KIB,
-  variablesFiles: 500,
-} as const;
-
 /** How far Assay follows what an action declares. */
 export const DECLARED = {
   /** A script of package.json that runs another one, and so on. */

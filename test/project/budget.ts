@@ -23,7 +23,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   ],
   hermeticity: [89],
   client: [
-    315,
+    301,
     [1, 'restored steps are checked at the end of a run and recorded'],
     [1, 'the configuration is read again when a command changed its folders'],
     [1, 'a lookup trusts results of a bundle as those of a server'],
@@ -33,7 +33,6 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [2, 'failures that one machine keeps for a day'],
     [2, '`--filter`: packages by the graph'],
     [4, 'commands that run again, and what their tries read'],
-    [1, 'the section of AGENTS.md'],
   ],
   server: [
     146,
@@ -54,6 +53,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   'wings/fleet': [99, [2, 'action leases and fences in PostgreSQL']],
   'wings/gocache': [8],
   'wings/incident': [7],
+  'wings/init': [16],
   'wings/leases': [
     8,
     [9, 'a run that asks for a lease, waits, holds one'],
@@ -80,7 +80,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
 export const CROWDED: Readonly<Record<string, number>> = {
   'client/action': 13,
   'client/audit': 17,
-  'client/commands': 17,
+  'client/commands': 16,
   'client/config': 14,
   'client/files': 13,
   'client/graph': 23,

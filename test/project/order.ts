@@ -91,7 +91,6 @@ export const ORDER: Readonly<Record<string, readonly string[]>> = {
     'graph/page  graph/select',
     'graph',
     'audit  library',
-    'init',
     'commands',
     'commands/report',
   ],

@@ -28,6 +28,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
       'docs/HERMETICITY.md',
       'docs/TOOL-CACHES.md',
       'docs/MACHINES.md',
+      'wings/init/GUIDE.md',
       'wings/agents/GUIDE.md',
       'wings/snapshots/GUIDE.md',
       'wings/bundles/GUIDE.md',

@@ -1,6 +1,6 @@
 // Says once that a command prints nothing: a watcher or a server never ends, and init waits for it.
 // It ends nothing: a slow command may be quiet, too.
-import type { Writable } from '../terminal/sync-stream.ts';
+import type { Writable } from '../../client/terminal/sync-stream.ts';
 
 export class QuietCommand {
   readonly #timer: NodeJS.Timeout;

@@ -1,9 +1,9 @@
 // Reduces drafts until a run would accept them.
 // What one run shows may contradict itself, and a smaller declaration is better than a refused file.
 
-import { qualifiedStepId, type Step } from '../config/step.ts';
-import { findRefusal } from '../graph/trial.ts';
-import type { RunContext } from '../run/context.ts';
+import { qualifiedStepId, type Step } from '../../client/config/step.ts';
+import { findRefusal } from '../../client/graph/trial.ts';
+import type { RunContext } from '../../client/run/context.ts';
 import { type DraftStep, type DraftSurroundings, draftTexts } from './draft.ts';
 
 export interface Acceptance extends DraftSurroundings {

@@ -1,19 +1,19 @@
 // Runs a step once under a tracer with nothing declared, and derives its declaration from what it accessed.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { audit } from '../../client/audit/audit.ts';
+import { isInstalledPackage } from '../../client/audit/never-declared.ts';
+import { relianceText } from '../../client/audit/report.ts';
+import { requestOf } from '../../client/config/request.ts';
+import type { Step } from '../../client/config/step.ts';
+import { StatRecorder } from '../../client/files/stat-recorder.ts';
+import { IgnoredPaths } from '../../client/inputs/ignored-paths.ts';
+import { foldersOfOutputs } from '../../client/outputs/outputs.ts';
+import type { RunContext } from '../../client/run/context.ts';
+import { missingInCleanCopy } from '../../client/trace/output-folders.ts';
 import { parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
 import type { TraceReport } from '../../hermeticity/trace/access.ts';
 import { absPath, relativeIn } from '../../system/paths/absolute-path.ts';
-import { audit } from '../audit/audit.ts';
-import { isInstalledPackage } from '../audit/never-declared.ts';
-import { relianceText } from '../audit/report.ts';
-import { requestOf } from '../config/request.ts';
-import type { Step } from '../config/step.ts';
-import { StatRecorder } from '../files/stat-recorder.ts';
-import { IgnoredPaths } from '../inputs/ignored-paths.ts';
-import { foldersOfOutputs } from '../outputs/outputs.ts';
-import type { RunContext } from '../run/context.ts';
-import { missingInCleanCopy } from '../trace/output-folders.ts';
 import { doubtsAbout } from './doubts.ts';
 import { variablesIn } from './variables.ts';
 

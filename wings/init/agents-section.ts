@@ -4,9 +4,9 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceUnchanged } from '../../client/config/edit.ts';
 import { usage } from '../../core/cli/command.ts';
 import { isSystemError } from '../../core/errors.ts';
-import { replaceUnchanged } from '../config/edit.ts';
 
 export const AGENTS_FILE = 'AGENTS.md';
 

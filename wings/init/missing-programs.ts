@@ -2,7 +2,7 @@
 // One line for each program and remedy. It names only dependencies that a package.json declares.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Package } from '../config/packages.ts';
+import type { Package } from '../../client/config/packages.ts';
 
 /** A step whose command did not find a program. */
 export interface LackingStep {

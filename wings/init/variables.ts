@@ -2,7 +2,7 @@
 // A tracer cannot see variable accesses, so the names appear only in remarks and are never declared.
 
 import { readFileSync, statSync } from 'node:fs';
-import { INIT } from '../limits.ts';
+import { INIT } from './limits.ts';
 
 /** Variables that every command has, or that shells and make set. */
 const GIVEN: ReadonlySet<string> = new Set(

@@ -1,11 +1,11 @@
 // Writes the text of the first assay.json files: what was observed, with remarks where it is uncertain.
 // What holds for every package is written once, in the root's file.
 import { findNodeAtLocation, getNodeValue, parseTree } from 'jsonc-parser';
+import { toConfigPath } from '../../client/config/edit.ts';
+import type { Package } from '../../client/config/packages.ts';
+import { configFileOf } from '../../client/config/step.ts';
+import { mayBeFolder } from '../../client/inputs/pattern-reach.ts';
 import { parseRelPath, type RelPath, ROOT } from '../../core/path.ts';
-import { toConfigPath } from '../config/edit.ts';
-import type { Package } from '../config/packages.ts';
-import { configFileOf } from '../config/step.ts';
-import { mayBeFolder } from '../inputs/pattern-reach.ts';
 import { mergedText } from './merged-text.ts';
 import type { ObservedStep } from './observed-step.ts';
 

@@ -2,10 +2,10 @@
 // usual commands of a project's build tool.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Package } from '../../client/config/packages.ts';
 import { usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import { ROOT } from '../../core/path.ts';
-import type { Package } from '../config/packages.ts';
 import { linkedScripts } from './script-chains.ts';
 import { usualCommands } from './usual-commands.ts';
 

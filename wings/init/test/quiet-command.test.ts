@@ -1,6 +1,6 @@
 // A command that prints nothing is told once; each write begins the time anew.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { QuietCommand } from '../../../client/init/quiet-command.ts';
+import { QuietCommand } from '../quiet-command.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

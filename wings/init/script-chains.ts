@@ -1,6 +1,6 @@
 // How the scripts of a package.json call each other: pre and post scripts, and scripts that only run others.
 // A line that does anything else, or passes arguments, is no chain: it is observed as a whole.
-import { isCleaning } from '../config/cleaning-script.ts';
+import { isCleaning } from '../../client/config/cleaning-script.ts';
 
 export interface LinkedScript {
   /** It only runs other scripts. */

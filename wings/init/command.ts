@@ -3,28 +3,34 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { STORE_FLAGS } from '../../client/commands/store-flags.ts';
+import { replaceUnchanged } from '../../client/config/edit.ts';
+import { type Package, readPackages } from '../../client/config/packages.ts';
+import {
+  configFileOf,
+  qualifiedStepId,
+  resolveStep,
+  type Step,
+  variableRemarks,
+} from '../../client/config/step.ts';
+import { workspaceWith } from '../../client/config/workspace.ts';
+import { currentFolder } from '../../client/files/current-folder.ts';
+import { StatRecorder } from '../../client/files/stat-recorder.ts';
+import { storeFolder } from '../../client/local-store/store-folder.ts';
+import { onSignal } from '../../client/process/launch.ts';
+import { openCache } from '../../client/run/caches.ts';
+import type { RunContext } from '../../client/run/context.ts';
+import { SyncStream } from '../../client/terminal/sync-stream.ts';
 import { type CommandModule, type FlagTable, parseFlags, usage } from '../../core/cli/command.ts';
 import { AssayError } from '../../core/errors.ts';
 import type { RelPath } from '../../core/path.ts';
-import { replaceUnchanged } from '../config/edit.ts';
-import { type Package, readPackages } from '../config/packages.ts';
-import { configFileOf, qualifiedStepId, resolveStep, type Step, variableRemarks } from '../config/step.ts';
-import { workspaceWith } from '../config/workspace.ts';
-import { currentFolder } from '../files/current-folder.ts';
-import { StatRecorder } from '../files/stat-recorder.ts';
-import { acceptedDrafts, refusal, withRemark } from '../init/accepted-drafts.ts';
-import { type CandidateStep, candidateSteps } from '../init/candidates.ts';
-import { type DraftStep, draftTexts, SCHEMA } from '../init/draft.ts';
-import { type LackingStep, missingProgramLines } from '../init/missing-programs.ts';
-import { NOTHING_SEEN, type ObservationContext, observeStep } from '../init/observed-step.ts';
-import { QuietCommand } from '../init/quiet-command.ts';
-import { INIT } from '../limits.ts';
-import { storeFolder } from '../local-store/store-folder.ts';
-import { onSignal } from '../process/launch.ts';
-import { openCache } from '../run/caches.ts';
-import type { RunContext } from '../run/context.ts';
-import { SyncStream } from '../terminal/sync-stream.ts';
-import { STORE_FLAGS } from './store-flags.ts';
+import { acceptedDrafts, refusal, withRemark } from './accepted-drafts.ts';
+import { type CandidateStep, candidateSteps } from './candidates.ts';
+import { type DraftStep, draftTexts, SCHEMA } from './draft.ts';
+import { INIT } from './limits.ts';
+import { type LackingStep, missingProgramLines } from './missing-programs.ts';
+import { NOTHING_SEEN, type ObservationContext, observeStep } from './observed-step.ts';
+import { QuietCommand } from './quiet-command.ts';
 
 const flags = {
   store: STORE_FLAGS.store,
@@ -118,7 +124,7 @@ export const initCommand: CommandModule = {
 /** Loaded late: it needs nothing of what follows. */
 async function writeForAgents(root: string, names: readonly string[]): Promise<number> {
   if (names.length > 0) throw usage('--agents runs nothing, so it takes no NAME');
-  const { AGENTS_FILE, writeAgentsSection } = await import('../init/agents-section.ts');
+  const { AGENTS_FILE, writeAgentsSection } = await import('./agents-section.ts');
   const written = writeAgentsSection(root);
   const print = (line: string) => new SyncStream(2).write(`assay: ${line}\n`);
   print(`${AGENTS_FILE}: ${written === 'added' ? 'added a section' : written}`);

@@ -1,7 +1,8 @@
 // The remarks about a step that was observed only once: what a person should check, and what to do.
+
+import type { Audit } from '../../client/audit/audit.ts';
+import type { Step } from '../../client/config/step.ts';
 import { ROOT } from '../../core/path.ts';
-import type { Audit } from '../audit/audit.ts';
-import type { Step } from '../config/step.ts';
 
 export interface Seen {
   readonly audit: Audit;

@@ -5,8 +5,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { parseDocument } from '../../../core/config/document.ts';
-import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
-import { runSteps } from '../../rig/graph.ts';
+import { baseEnvironment, DEFAULT_FORM, FORMS, Workshop } from '../../../test/rig/assay.ts';
+import { runSteps } from '../../../test/rig/graph.ts';
 
 let shop: Workshop;
 beforeEach(() => {

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { withSection, writeAgentsSection } from '../../../client/init/agents-section.ts';
+import { withSection, writeAgentsSection } from '../agents-section.ts';
 
 let root: string;
 beforeEach(() => {

@@ -6,7 +6,7 @@ import { type Digest, digestOf, parseHash } from '../../core/digest.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { STORE } from '../../store/limits.ts';
 import { INDEX } from '../limits.ts';
-import type { StatIndex } from './stat-index.ts';
+import type { IndexedFile, StatIndex } from './stat-index.ts';
 
 /** `isWhole`: these bytes are the whole file. */
 type OnRead = (bytes: Buffer, isWhole: boolean) => void;
@@ -18,6 +18,8 @@ export interface FileDigests {
    * `onRead` gets each piece while the file is read and may throw. The buffer is reused for the next piece.
    */
   digest(name: string, stats: Stats, locate: () => string | Buffer, onRead?: OnRead): Digest;
+  /** What an index has of a file before somebody linked it (stat-index.ts). Only an index knows it. */
+  beforeLinks?(name: string, stats: Stats): IndexedFile | undefined;
 }
 
 /**
@@ -25,9 +27,12 @@ export interface FileDigests {
  * workspaces of a store share it.
  */
 export function fileDigests(workspace: StatIndex, now: () => number, programs = workspace): FileDigests {
+  const indexOf = (name: string, { size }: Stats) =>
+    size >= INDEX.programBytes && isAbsolute(name) ? programs : workspace;
   return {
+    beforeLinks: (name, stats) => indexOf(name, stats).beforeLinks(name, stats),
     digest(name, stats, locate, onRead) {
-      const index = stats.size >= INDEX.programBytes && isAbsolute(name) ? programs : workspace;
+      const index = indexOf(name, stats);
       const indexed = index.lookup(name, stats);
       if (indexed) return indexed;
       if (stats.size >= INDEX.settleBytes) waitUntilSettled(stats, now);

@@ -37,6 +37,9 @@ function areWholeSeconds(...times: readonly number[]): boolean {
 }
 
 /** False if the file may have changed since a moment, which is a time of the same file system. */
-export function wasUntouched({ mtimeMs, ctimeMs }: Stats, since: number): boolean {
+export function wasUntouched(
+  { mtimeMs, ctimeMs }: Pick<Stats, 'mtimeMs' | 'ctimeMs'>,
+  since: number,
+): boolean {
   return ctimeMs < (areWholeSeconds(mtimeMs, ctimeMs) ? since - INDEX.coarseGranularityMs : since);
 }

@@ -378,7 +378,21 @@ class Gathering {
   /** Neither the file that is there now, nor another one that stood in its place for a while, was changed. */
   #checkUntouched({ path, stamps }: Pick<ReadSetEntry, 'path' | 'stamps'>, stats: Stats): void {
     const isSame = stamps.every((stamp) => isStampOf(statsFor(stamp, stats), stamp));
-    if (!isSame || !wasUntouched(stats, this.#folders.madeAtMs)) throw changed(path, 'changed');
+    const isUntouched = isSame && wasUntouched(stats, this.#folders.madeAtMs);
+    if (!isUntouched && !this.#isOnlyLinked(path, stamps, stats)) throw changed(path, 'changed');
+  }
+
+  /**
+   * A package manager linked the file meanwhile. The command opened it as it was before its run, or as it is now: any
+   * other time may be that of other content.
+   */
+  #isOnlyLinked(path: AbsPath, stamps: readonly FileStamp[], stats: Stats): boolean {
+    const before = this.#states.beforeLinks(path, stats);
+    if (!before) return false;
+    const [, mtimeMs, ctimeMs, ino] = before;
+    const isOfOne = (stamp: FileStamp) => isStampOf({ ino, ctimeMs }, stamp) || isStampOf(stats, stamp);
+    const isBefore = wasUntouched({ mtimeMs, ctimeMs }, this.#folders.madeAtMs);
+    return isBefore && stamps.every((stamp) => stamp.at === undefined && isOfOne(stamp));
   }
 
   #checkFolder({ path, stamps }: Pick<ReadSetEntry, 'path' | 'stamps'>, stats: Stats): void {

@@ -19,6 +19,7 @@ import { type AbsPath, absPath, isAtOrBelow, relativeIn, toBytes } from '../../s
 import { ASSAY_FOLDER, IGNORE_STATE } from '../../system/paths/assay-folder.ts';
 import { OwnedCaches } from '../action/owned-caches.ts';
 import type { FileDigests } from '../files/file-digest.ts';
+import type { StatRow } from '../files/stat-table.ts';
 import { isTracked } from '../inputs/git-tracked.ts';
 import { compiledState } from '../lenses/compiled-module.ts';
 import { mayBePlaced, placedState } from '../lenses/placed-text.ts';
@@ -200,6 +201,13 @@ export class States {
   /** `stats`: of the path, if they are known. `lens`: which part of a file counts. */
   at(path: AbsPath, stats?: Stats, lens: FileLens | '' = ''): string {
     return this.#read(path, { stats, lens });
+  }
+
+  /** The stats of a file before somebody linked it (stat-index.ts), if its content is still the same. */
+  beforeLinks(path: AbsPath, stats: Stats): StatRow | undefined {
+    const before = this.#digests.beforeLinks?.(path, stats);
+    const isSame = before && this.#digests.digest(path, stats, () => toBytes(path)).hash === before.hash;
+    return isSame ? before.row : undefined;
   }
 
   /** The lens of a file that names the workspace because an installer wrote it; else "". */

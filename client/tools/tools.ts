@@ -9,10 +9,10 @@ import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Property } from '../../core/action.ts';
 import { AssayError, type ErrorCode } from '../../core/errors.ts';
 import { absPath } from '../../system/paths/absolute-path.ts';
-import { INSTALLED_SOFTWARE } from '../../system/paths/installed-software.ts';
 import type { FileDigests } from '../files/file-digest.ts';
 import { realPathOf } from '../files/real-path.ts';
-import { ABSENT, rowOf, type StatRow } from '../files/stat-table.ts';
+import { type FileMark, markOf, onlyLinksDiffer } from '../files/stat-index.ts';
+import { sameRow } from '../files/stat-table.ts';
 import { mayBePlaced, placedState } from '../lenses/placed-text.ts';
 import { DECLARED } from '../limits.ts';
 import { type PackageShim, packageShimAt } from './package-shim.ts';
@@ -25,12 +25,14 @@ export interface Tool {
   readonly identity: string;
   /** The stats of its files as text: any change alters it, even if undone. */
   readonly stamp: string;
-  /** The same as rows, to check that they had settled before the tool is remembered. */
-  readonly rows: readonly StatRow[];
-  /** How many hard links each of its files has; 0 for a file that is no installed software. */
-  readonly links: readonly number[];
+  /** The same as numbers, to check that they had settled before the tool is remembered. */
+  readonly marks: readonly ToolMark[];
   /** Interpreters that its first line searches on PATH: the command must find them too. */
   readonly interpreters: readonly Tool[];
+}
+
+interface ToolMark extends FileMark {
+  readonly file: string;
 }
 
 export interface ToolSearch {
@@ -79,30 +81,22 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
   const parts = [own, ...interpreters, ...target, ...manifest];
   const identity = parts.map((part) => part.identity).join('+');
   const stamp = parts.map((part) => part.stamp).join(STAMP_JOINT);
-  const rows = parts.flatMap((part) => part.rows);
-  const links = parts.flatMap((part) => part.links);
-  return { name, file, identity, stamp, rows, links, interpreters };
+  const marks = parts.flatMap((part) => part.marks);
+  return { name, file, identity, stamp, marks, interpreters };
 }
 
-/**
- * Whether nothing touched the tool since, or only somebody's hard links did. pnpm links each installed file from its
- * store, so an installation elsewhere changes the ctime and the link count of a file here. `now` has read the content.
- */
+/** Whether nothing touched the tool since, or only somebody's hard links did. `now` has read the content. */
 export function isStill(before: Tool | undefined, now: Tool): boolean {
   if (before?.stamp === now.stamp) return true;
   const isSame = before?.file === now.file && before.identity === now.identity;
-  return isSame && now.rows.every((row, at) => onlyLinksDiffer(before, now, at, row));
-}
-
-function onlyLinksDiffer(before: Tool, now: Tool, at: number, row: StatRow): boolean {
-  const [size, mtime, ctime, inode] = before.rows[at] ?? ABSENT;
-  const isSameFile = size === row[0] && mtime === row[1] && inode === row[3];
-  return isSameFile && (ctime === row[2] || before.links[at] !== now.links[at]);
-}
-
-/** Software that a package manager or the system put there, and nobody edits. */
-function isSoftware(file: string): boolean {
-  return file.includes(PACKAGES) || INSTALLED_SOFTWARE.some((folder) => file.startsWith(`${folder}/`));
+  return (
+    isSame &&
+    now.marks.every((mark, at) => {
+      const earlier = before.marks[at];
+      if (earlier?.file !== mark.file) return false;
+      return sameRow(earlier.row, mark.row) || onlyLinksDiffer(mark.file, earlier, mark);
+    })
+  );
 }
 
 /** The stamp of the found file alone, without interpreters; undefined if nothing is found. */
@@ -149,15 +143,14 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function examine(file: string, search: ToolSearch): Pick<Tool, 'identity' | 'stamp' | 'rows' | 'links'> {
+function examine(file: string, search: ToolSearch): Pick<Tool, 'identity' | 'stamp' | 'marks'> {
   const stats = statSync(file);
   const identity =
     identityInPlace(file, stats, search) ?? search.digests.digest(file, stats, () => file).hash;
   return {
     identity,
     stamp: stampOf(file, stats),
-    rows: [rowOf(stats)],
-    links: [isSoftware(file) ? stats.nlink : 0],
+    marks: [{ file, ...markOf(stats) }],
   };
 }
 

@@ -14,6 +14,7 @@ import type { MachineProperty } from '../path-sets/machine.ts';
 import type { Log } from '../process/log.ts';
 import type { Cache } from '../run/caches.ts';
 import { type ToolStamp, toolStamps } from '../tools/tool-stamp.ts';
+import type { Tool } from '../tools/tools.ts';
 import type { PathStats } from './absent-paths.ts';
 
 /** The recorded state of one step. */
@@ -72,7 +73,8 @@ export function stepStateOf(
   const traversed = new Set([...inputs.existenceOnly()].filter((name) => !found.rows.has(name)));
   for (const path of causes) recordPath(path, request.workspace, rows);
   if (!allSettled([...rows.values(), ...outputs.values()], beganAt)) return undefined;
-  if (!action.tools.every((tool) => allSettled(tool.rows, cache.tools.resolvedAt(tool) ?? beganAt)))
+  const rowsOf = ({ marks }: Tool) => marks.map(({ row }) => row);
+  if (!action.tools.every((tool) => allSettled(rowsOf(tool), cache.tools.resolvedAt(tool) ?? beganAt)))
     return undefined;
   // The state of a path outside the workspace may have been read for an earlier step: these stats are younger.
   const outside = [...rows].flatMap(([name, row]) => (name.startsWith('/') ? [row] : []));

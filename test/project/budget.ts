@@ -33,6 +33,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [2, 'failures that one machine keeps for a day'],
     [2, '`--filter`: packages by the graph'],
     [4, 'commands that run again, and what their tries read'],
+    [1, 'installed software that somebody links while a command runs'],
   ],
   server: [
     146,

@@ -4,7 +4,9 @@ import { digestOf } from '../../../core/digest.ts';
 import { appendBlobs, type InlinedBlob } from '../../../core/inlined-blobs.ts';
 import { PATH_SETS_PATH } from '../../../core/path-set.ts';
 import { FindResultRequest } from '../../../core/proto/generated/assay.ts';
+import { MOUNTS } from '../../../server/adapters.ts';
 import { filesOfWings } from '../../rig/wings.ts';
+import { PLAIN } from '../../server/protocols/plain.ts';
 import { contentBy, DIGESTS, KEY, PREDICTED, resultBy } from './content.ts';
 
 export interface HttpExample {
@@ -89,15 +91,18 @@ function labels(path: string): readonly HttpExample[] {
   ];
 }
 
+/** Of the protocols in one table, by the prefix of their addresses. */
+const OF_PLAIN = Map.groupBy(
+  PLAIN.flatMap(({ pathsOf }) => pathsOf(KEY.hash)).map((path) => artifact(path)),
+  ({ path }) => MOUNTS.find(({ prefix }) => path.startsWith(prefix))?.prefix ?? path,
+);
+
 /** By the names in surface.ts. */
 const OF_TRUNK: Readonly<Record<string, readonly HttpExample[]>> = {
-  '/ccache/': [artifact(`/ccache/team/75/${'9'.repeat(30)}`), artifact(`/ccache/ac/${KEY.hash}`)],
-  '/gradle/': [artifact(`/gradle/team/${'a'.repeat(32)}`)],
+  ...Object.fromEntries(OF_PLAIN),
   '/turbo/': [artifact(`/turbo/team/v8/artifacts/${HASH}`)],
   '/v8/artifacts': [artifact(`/v8/artifacts/${HASH}?slug=team`, { headers: { 'x-artifact-tag': 'tag' } })],
-  '/nx/': [artifact(`/nx/team/v1/cache/${HASH}`)],
-  '/v1/cache/': [artifact(`/v1/cache/${HASH}`)],
-  '/rush/': [artifact('/rush/team/pkg-build-1'), artifact('/rush/pkg-build-2', { credential: 'bare' })],
+  '/rush/': [...(OF_PLAIN.get('/rush/') ?? []), artifact('/rush/pkg-build-2', { credential: 'bare' })],
   '/actions/': [
     ...cacheService('/actions/team/'),
     { path: 'download', credential: 'signed-url' },

@@ -19,25 +19,20 @@ interface Group {
   readonly isListed: boolean;
 }
 
+/** A pattern has the files that no group names. */
 const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['Start', ['README.md', 'docs/INSTALL.md', 'docs/start/README.md', 'docs/start/[a-z]*.md']],
   [
     'Wrap steps',
     [
+      'wings/init/GUIDE.md',
       'docs/STEPS.md',
       'docs/HERMETICITY.md',
       'docs/TOOL-CACHES.md',
       'docs/MACHINES.md',
-      'wings/init/GUIDE.md',
       'wings/agents/GUIDE.md',
       'wings/snapshots/GUIDE.md',
-      'wings/bundles/GUIDE.md',
-      'wings/reproduce/GUIDE.md',
-      'wings/bazel-worker/GUIDE.md',
-      'wings/gocache/GUIDE.md',
-      'wings/prune/GUIDE.md',
-      'wings/mise/GUIDE.md',
-      'wings/vite-plus/GUIDE.md',
+      'wings/*/GUIDE.md',
     ],
   ],
   [
@@ -64,12 +59,14 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['Inside', ['docs/ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/decisions/README.md']],
 ];
 
+const NAMED: ReadonlySet<string> = new Set(GROUPS.flatMap(([, patterns]) => patterns));
+
 const DECISIONS = 'docs/decisions/[0-9]*.md';
 
 /** All groups, with a group for the commands behind the first. `commands` are pages that were made. */
 export function groupsOf(root: string, commands: readonly SitePage[]): Group[] {
   const read = (patterns: readonly string[]) =>
-    patterns.flatMap((pattern) => globSync(pattern, { cwd: root }).sort()).map((file) => pageOf(root, file));
+    patterns.flatMap((pattern) => filesOf(root, pattern)).map((file) => pageOf(root, file));
   const groups = GROUPS.map(([text, patterns]) => ({ text, pages: read(patterns), isListed: true }));
   const decisions = { text: 'Decisions', pages: read([DECISIONS]), isListed: false };
   const [start, ...rest] = groups;
@@ -81,6 +78,11 @@ export function groupsOf(root: string, commands: readonly SitePage[]): Group[] {
   );
   if (lost.length > 0) throw new Error(`no group of wings/manual/site/pages.ts has ${lost.join(', ')}`);
   return all;
+}
+
+function filesOf(root: string, pattern: string): string[] {
+  const found = globSync(pattern, { cwd: root }).sort();
+  return found.filter((file) => file === pattern || !NAMED.has(file));
 }
 
 function pageOf(root: string, source: string): SitePage {

@@ -116,8 +116,8 @@ export function isNewRemote(storeFolder: string, remote: URL): boolean {
 /** How CI systems say that a job runs. */
 const CI_VARIABLES = ['CI', 'BUILD_NUMBER', 'GITHUB_ACTIONS', 'JENKINS_URL', 'TEAMCITY_VERSION', 'TF_BUILD'];
 
-export function isCiJob(variables: Readonly<Record<string, string | undefined>> = process.env): boolean {
-  return CI_VARIABLES.some((name) => !['', '0', 'false', undefined].includes(variables[name]));
+export function isCiJob(): boolean {
+  return CI_VARIABLES.some((name) => !['', '0', 'false', undefined].includes(process.env[name]));
 }
 
 /** Whether any result is unshared, with any remote. A cheap check that opens no store. */

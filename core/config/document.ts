@@ -113,10 +113,10 @@ export class ConfigValue {
   }
 
   /** A text, a number or a flag, as text. */
-  scalarText(expected = 'a text, a number, true or false'): string {
+  scalarText(): string {
     const { type, value } = this.#node;
     if (type === 'boolean' || (type === 'number' && Number.isSafeInteger(value))) return String(value);
-    return this.text(expected).text;
+    return this.text('a text, a number, true or false').text;
   }
 
   texts(): Located[] {

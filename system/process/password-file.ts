@@ -8,15 +8,15 @@ interface User {
 }
 
 /** The name of a user whom only a directory service knows is what its variable says. */
-export function userName({ USER = '' }: Readonly<Record<string, string | undefined>> = process.env): string {
-  return userOfProcess()?.name ?? USER;
+export function userName(): string {
+  return userOfProcess()?.name ?? process.env.USER ?? '';
 }
 
 /** Undefined for a user whom the file does not have. */
-export function userOfProcess(file = '/etc/passwd'): User | undefined {
+export function userOfProcess(): User | undefined {
   const uid = String(process.getuid?.());
   try {
-    for (const line of readFileSync(file, 'utf8').split('\n')) {
+    for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
       const [name = '', , number, , , home = ''] = line.split(':');
       if (number === uid && name !== '') return { name, home };
     }

@@ -242,10 +242,6 @@ export class Index {
     return record && { record, generation: getLastVersion() };
   }
 
-  hasResult(key: Buffer): boolean {
-    return peek(this.#results, key) !== undefined;
-  }
-
   /** 0 if there is none. */
   resultTick(key: Buffer): number {
     return peek(this.#uses, key) ? getLastVersion() : 0;

@@ -33,7 +33,6 @@ import { liveLabels } from './layers/labels.ts';
 import { reviewOf } from './layers/review.ts';
 import { verified } from './layers/verify.ts';
 import { STORE } from './limits.ts';
-import { memoryEngine } from './memory/engine.ts';
 import { BoundedMap } from './shared/bounded-map.ts';
 import { bytesOfLimit, type SizeLimit, UNLIMITED } from './size-limit.ts';
 import type { Engine, Store, TenantParts } from './store.ts';
@@ -108,11 +107,6 @@ export async function openDiskStore({
     trim,
     reconcile,
   };
-}
-
-/** No verify layer: the memory engine returns the bytes that it was given. */
-export function openMemoryStore({ onEvent = ignore }: StoreOptions = {}): Store {
-  return addLayers(memoryEngine(), onEvent);
 }
 
 export function addLayers(engine: Engine, onEvent: OnStoreEvent): Store {

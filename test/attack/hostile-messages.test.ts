@@ -10,8 +10,8 @@ import { parseRelPath } from '../../core/path.ts';
 import { ActionResult, Directory, Tree } from '../../core/proto/generated/reapi.ts';
 import { decodeResult, referencedContent } from '../../core/result.ts';
 import { filesInTree } from '../../core/tree.ts';
-import { openMemoryStore } from '../../store/open.ts';
 import { Workshop } from '../rig/assay.ts';
+import { openMemoryStore } from '../rig/stores/memory/store.ts';
 
 const EMPTY_RESULT: ActionResult = {
   outputFiles: [],

@@ -1,10 +1,10 @@
 // Debian's Bazel with `--remote_cache=grpc://…`: a clean build gets the results that an earlier build stored.
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { openMemoryStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { DEFAULT_FORM } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
+import { openMemoryStore } from '../rig/stores/memory/store.ts';
 import { testServer } from '../server/rig.ts';
 import { BazelWorkspace, EXPECTED_OUTPUTS } from './bazel.ts';
 import { workshop } from './rig.ts';

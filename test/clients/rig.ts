@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { TlsIdentity } from '../../server/connection/tls.ts';
-import { openMemoryStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { baseEnvironment, DEFAULT_FORM, type Form, type Ran, runProcess, Workshop } from '../rig/assay.ts';
 import { ServerProcess } from '../rig/server.ts';
+import { openMemoryStore } from '../rig/stores/memory/store.ts';
 import { testServer } from '../server/rig.ts';
 
 export const TOOLS = join(import.meta.dirname, 'tools', 'node_modules');

@@ -107,12 +107,12 @@ test('the walk sees every kind of import', () => {
 });
 
 const SIDEWAYS =
-  'store/memory/engine.ts imports store/layers/verify.ts, but store/layers is on the same line as store/memory in the order of store/';
+  'store/scrub/scrub.ts imports store/review/forget.ts, but store/review is on the same line as store/scrub in the order of store/';
 
 test('a violation of the order names the file, the import and the rule', () => {
   const upwards = importsIn('store/disk/fs/layout.ts', "import { x } from '../../open.ts';");
-  const sideways = importsIn('store/memory/engine.ts', "import { x } from '../layers/verify.ts';");
-  const onlyTypes = importsIn('store/memory/engine.ts', "import type { X } from '../layers/verify.ts';");
+  const sideways = importsIn('store/scrub/scrub.ts', "import { x } from '../review/forget.ts';");
+  const onlyTypes = importsIn('store/scrub/scrub.ts', "import type { X } from '../review/forget.ts';");
   expect(againstOrder('store', [...upwards, ...sideways, ...onlyTypes])).toEqual([
     'store/disk/fs/layout.ts imports store/open.ts, but store/open.ts is above store/disk/fs in the order of store/',
     SIDEWAYS,

@@ -40,7 +40,7 @@ export const ORDER: Readonly<Record<string, readonly string[]>> = {
     'accounts.ts  events.ts  raw.ts',
     'shared  scrub  log  review  migration',
     'actions',
-    'layers  memory',
+    'layers',
     'disk/fs',
     'disk/index',
     'disk/accounts',

@@ -18,8 +18,8 @@ import { Metrics } from '../../server/request/metrics.ts';
 import type { ServerPart } from '../../server/server-port.ts';
 import type { OnStoreEvent } from '../../store/events.ts';
 import type { WriteLog } from '../../store/log/write-log.ts';
-import { openMemoryStore } from '../../store/open.ts';
 import type { Blobs, LargeBlob, Store } from '../../store/store.ts';
+import { openMemoryStore } from '../rig/stores/memory/store.ts';
 
 export interface TestServerOptions {
   readonly store?: Store | ((onEvent: OnStoreEvent) => Store | Promise<Store>);
@@ -49,7 +49,7 @@ export interface TestServer extends RunningServer {
 
 /** Stops, and closes its store, when the test is finished. */
 export async function testServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { store: given = (onEvent) => openMemoryStore({ onEvent }), host = '127.0.0.1', ...rest } = options;
+  const { store: given = (onEvent) => openMemoryStore(onEvent), host = '127.0.0.1', ...rest } = options;
   const { metrics = new Metrics() } = rest;
   const lines: string[] = [];
   const sink = new Writable({

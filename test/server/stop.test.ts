@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { digestOf } from '../../core/digest.ts';
-import { openMemoryStore } from '../../store/open.ts';
+import { openMemoryStore } from '../rig/stores/memory/store.ts';
 import { contentOf } from '../store/content.ts';
 import { pathOf, putHead, RawConnection, storeWith, testServer } from './rig.ts';
 

@@ -6,11 +6,11 @@ import { compareFences, type Fence, isSameFence } from '../../core/action-lease.
 import { parseNamespace } from '../../core/namespace.ts';
 import type { LeaseRecord, LeaseRequest } from '../../store/action-leases.ts';
 import { STORE } from '../../store/limits.ts';
-import { memoryEngine } from '../../store/memory/engine.ts';
 import { addLayers } from '../../store/open.ts';
 import type { Engine, LabelAddress, Store } from '../../store/store.ts';
 import { Random } from '../rig/random.ts';
 import { soak } from '../rig/soak.ts';
+import { memoryEngine } from '../rig/stores/memory/engine.ts';
 import { addressOf, contentOf, putOne, resultNaming } from './content.ts';
 
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 1);

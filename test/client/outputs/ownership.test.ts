@@ -27,10 +27,10 @@ import { restoreOutputs } from '../../../client/outputs/restore.ts';
 import { assayFolder } from '../../../client/outputs/staging.ts';
 import { digestOf } from '../../../core/digest.ts';
 import { parseRelPath, ROOT } from '../../../core/path.ts';
-import { openMemoryStore } from '../../../store/open.ts';
 import { identify, identityText, ownIdentity } from '../../../system/process/process-identity.ts';
 import { baseEnvironment, FORMS, type RanWithSummary, Workshop } from '../../rig/assay.ts';
 import { ServerProcess } from '../../rig/server.ts';
+import { openMemoryStore } from '../../rig/stores/memory/store.ts';
 import { inNamespaces } from '../../rig/users.ts';
 
 let shop: Workshop;

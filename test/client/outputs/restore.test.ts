@@ -21,10 +21,11 @@ import { type Digest, digestOf } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { parseRelPath } from '../../../core/path.ts';
 import { STORE } from '../../../store/limits.ts';
-import { openDiskStore, openMemoryStore } from '../../../store/open.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import type { Blobs, LargeBlob } from '../../../store/store.ts';
 import { Workshop } from '../../rig/assay.ts';
 import { Random } from '../../rig/random.ts';
+import { openMemoryStore } from '../../rig/stores/memory/store.ts';
 import { describeTree } from '../../rig/tree.ts';
 
 let shop: Workshop;

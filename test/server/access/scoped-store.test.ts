@@ -6,7 +6,7 @@ import { ancestorsOf, type Namespace, namespaceBelow, parseNamespace } from '../
 import type { Identity } from '../../../server/access/identity.ts';
 import { ROOT_IDENTITY } from '../../../server/access/identity.ts';
 import { narrowedBy, ScopedStore } from '../../../server/access/scoped-store.ts';
-import { openMemoryStore } from '../../../store/open.ts';
+import { openMemoryStore } from '../../rig/stores/memory/store.ts';
 import { contentOf, resultNaming, resultWith } from '../../store/content.ts';
 import { identity, MAIN, OTHER, PULL, READER, SIBLING, WRITER } from './identities.ts';
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import { KEPT_MS, removeOld } from '../../../server/background/retention.ts';
 import { HISTORY_DOCUMENTS } from '../../../server/limits.ts';
-import { memoryHistory } from '../../../store/memory/history.ts';
+import { memoryHistory } from '../../rig/stores/memory/history.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 const NOW = Date.parse('2026-11-17T12:00:00.000Z');

@@ -10,7 +10,7 @@ import {
   GetCacheEntryDownloadURLResponse,
 } from '../../../core/proto/generated/actions_cache.ts';
 import { STORE } from '../../../store/limits.ts';
-import { openMemoryStore } from '../../../store/open.ts';
+import { openMemoryStore } from '../../rig/stores/memory/store.ts';
 import { contentOf } from '../../store/content.ts';
 import { type Answer, ask, putHead, RawConnection, type TestServer, testServer } from '../rig.ts';
 

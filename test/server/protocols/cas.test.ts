@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { digestOf, EMPTY } from '../../../core/digest.ts';
-import { openDiskStore, openMemoryStore } from '../../../store/open.ts';
+import { openDiskStore } from '../../../store/open.ts';
+import { openMemoryStore } from '../../rig/stores/memory/store.ts';
 import { contentOf, streamOf } from '../../store/content.ts';
 import {
   ask,

@@ -14,10 +14,11 @@ import {
 } from '../../../core/proto/generated/assay.ts';
 import { Metrics } from '../../../server/request/metrics.ts';
 import type { OnStoreEvent } from '../../../store/events.ts';
-import { openDiskStore, openMemoryStore } from '../../../store/open.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { type CallHeaders, GrpcClient } from '../../rig/grpc.ts';
 import { temporaryFolder } from '../../rig/stores/disk-store.ts';
+import { openMemoryStore } from '../../rig/stores/memory/store.ts';
 import { resultNaming } from '../../store/content.ts';
 import { ask, type Method, type TestServer, type TestServerOptions, testServer } from '../rig.ts';
 import { only } from './reapi/rig.ts';
@@ -302,7 +303,7 @@ test('a full store keeps a list that is used, and evicts one that is not', async
 
 /** A memory store that has lost these blobs. */
 async function losing(onEvent: OnStoreEvent, lost: ReadonlySet<Hash>): Promise<Store> {
-  const whole = openMemoryStore({ onEvent });
+  const whole = openMemoryStore(onEvent);
   return {
     ...whole,
     blobs: {

@@ -2,10 +2,10 @@
 // `assay verify` and `assay store copy` do. It prints "verified N" and "copied N" with the number of blobs.
 import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
-import { memoryEngine } from '../../../store/memory/engine.ts';
 import { copyStore } from '../../../store/migration/copy.ts';
 import { openDiskStore } from '../../../store/open.ts';
 import { newProgress, scrub } from '../../../store/scrub/scrub.ts';
+import { memoryEngine } from '../../rig/stores/memory/engine.ts';
 
 flushCompileCache();
 

@@ -5,7 +5,7 @@ import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import { checkingCompleteness } from '../../../store/layers/completeness.ts';
 import type { DivergingResults } from '../../../store/layers/divergence.ts';
 import { STORE } from '../../../store/limits.ts';
-import { openMemoryStore } from '../../../store/open.ts';
+import { openMemoryStore } from '../../rig/stores/memory/store.ts';
 import { contentOf, directoryOf, outputRoot, outputTree, resultWith, treeOf } from '../content.ts';
 
 const LEAF = digestOf(contentOf('a leaf', 10));

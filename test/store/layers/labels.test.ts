@@ -5,8 +5,8 @@ import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import { sha256 } from '../../../core/sha256.ts';
 import { liveLabels } from '../../../store/layers/labels.ts';
 import { STORE } from '../../../store/limits.ts';
-import { MemoryLeases } from '../../../store/memory/leases.ts';
 import type { LabelRecords, Results } from '../../../store/store.ts';
+import { MemoryLeases } from '../../rig/stores/memory/leases.ts';
 
 const LIVE = sha256(Buffer.from('live')) as Hash;
 const DEAD = sha256(Buffer.from('dead')) as Hash;

@@ -6,10 +6,11 @@ import { parseRelPath } from '../../../core/path.ts';
 import { type ActionResult, Directory } from '../../../core/proto/generated/reapi.ts';
 import { type Entry, encodeTree } from '../../../core/tree.ts';
 import { STORE } from '../../../store/limits.ts';
-import { openDiskStore, openMemoryStore } from '../../../store/open.ts';
+import { openDiskStore } from '../../../store/open.ts';
 import { firstDifference } from '../../../store/review/first-difference.ts';
 import type { Store } from '../../../store/store.ts';
 import { makeQuickFolder } from '../../rig/folders.ts';
+import { openMemoryStore } from '../../rig/stores/memory/store.ts';
 import {
   contentOf,
   directoryOf,

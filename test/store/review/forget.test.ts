@@ -3,11 +3,11 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, type Hash } from '../../../core/digest.ts';
 import { encodeReceipt } from '../../../core/metadata/receipt.ts';
 import { namespaceBelow, parseNamespace, protocolNamespace } from '../../../core/namespace.ts';
-import { openMemoryStore } from '../../../store/open.ts';
 import { listDivergences } from '../../../store/review/divergences.ts';
 import { type ForgetOptions, forget } from '../../../store/review/forget.ts';
 import { parseSelection, type SelectionTexts } from '../../../store/review/selection.ts';
 import type { Review, Store, Writer } from '../../../store/store.ts';
+import { openMemoryStore } from '../../rig/stores/memory/store.ts';
 import { addressOf, contentOf, putOne, resultNaming, resultWith } from '../content.ts';
 
 const NOW = Date.UTC(2026, 10, 17, 12);

@@ -16,11 +16,11 @@ import {
   recordedState,
   resultKey,
 } from '../../../core/path-set.ts';
-import { openMemoryStore } from '../../../store/open.ts';
 import { forget } from '../../../store/review/forget.ts';
 import type { Store } from '../../../store/store.ts';
 import { Random } from '../../../test/rig/random.ts';
 import { soak } from '../../../test/rig/soak.ts';
+import { openMemoryStore } from '../../../test/rig/stores/memory/store.ts';
 import {
   addressOf,
   contentOf,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf } from '../../../core/digest.ts';
-import { openMemoryStore } from '../../../store/open.ts';
+import { openMemoryStore } from '../../../test/rig/stores/memory/store.ts';
 import { addressOf, contentOf, putOne, readFrom, resultNaming } from '../../../test/store/content.ts';
 import { FORMAT } from '../format/layout.ts';
 import { exported, imported } from './rig/bundles.ts';

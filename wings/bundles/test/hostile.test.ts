@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { digestOf, toWire } from '../../../core/digest.ts';
 import { AssayError } from '../../../core/errors.ts';
 import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
-import { openMemoryStore } from '../../../store/open.ts';
+import { openMemoryStore } from '../../../test/rig/stores/memory/store.ts';
 import {
   addressOf,
   contentOf,

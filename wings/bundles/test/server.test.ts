@@ -13,9 +13,9 @@ import { parseRelPath, ROOT } from '../../../core/path.ts';
 import { type ObservedPath, recordedState, resultKey } from '../../../core/path-set.ts';
 import { encodeDirectories } from '../../../core/tree.ts';
 import type { Identity } from '../../../server/access/identity.ts';
-import { openMemoryStore } from '../../../store/open.ts';
 import { forget } from '../../../store/review/forget.ts';
 import type { Store } from '../../../store/store.ts';
+import { openMemoryStore } from '../../../test/rig/stores/memory/store.ts';
 import { identity, MAIN, OTHER, READER, sourceOf, WRITER } from '../../../test/server/access/identities.ts';
 import { ask, testServer } from '../../../test/server/rig.ts';
 import {

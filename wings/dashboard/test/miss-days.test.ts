@@ -6,7 +6,7 @@ import { documentOf } from '../../../server/history/documents.ts';
 import { causeText } from '../../../store/actions/miss-text.ts';
 import type { History } from '../../../store/history.ts';
 import { STORE } from '../../../store/limits.ts';
-import { memoryHistory } from '../../../store/memory/history.ts';
+import { memoryHistory } from '../../../test/rig/stores/memory/history.ts';
 import { Reports } from '../runs/keep-report.ts';
 import { DAY_MS, MISS_DAY_KIND, MissDays, type RunMisses } from '../runs/miss-days.ts';
 import { rankMisses } from '../runs/misses.ts';

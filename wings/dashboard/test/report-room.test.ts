@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
 import { removeOld } from '../../../server/background/retention.ts';
 import { HISTORY_DOCUMENTS } from '../../../server/limits.ts';
-import { memoryHistory } from '../../../store/memory/history.ts';
+import { memoryHistory } from '../../../test/rig/stores/memory/history.ts';
 import { Reports } from '../runs/keep-report.ts';
 import { reportOf, step } from './reports.ts';
 

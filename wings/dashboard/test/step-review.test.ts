@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parseNamespace } from '../../../core/namespace.ts';
 import { documentOf } from '../../../server/history/documents.ts';
 import type { History, HistoryPage } from '../../../store/history.ts';
-import { openMemoryStore } from '../../../store/open.ts';
+import { openMemoryStore } from '../../../test/rig/stores/memory/store.ts';
 import { StepReview } from '../overview/step-review.ts';
 
 const WEB = parseNamespace('web');

@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { memoryEngine } from '../../../store/memory/engine.ts';
 import { addLayers } from '../../../store/open.ts';
 import { Workshop } from '../../../test/rig/assay.ts';
 import { Runner } from '../../../test/rig/runners/runner.ts';
 import { soak } from '../../../test/rig/soak.ts';
+import { memoryEngine } from '../../../test/rig/stores/memory/engine.ts';
 import { testServer } from '../../../test/server/rig.ts';
 import { leases } from '../part.ts';
 

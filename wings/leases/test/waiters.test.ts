@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { LONGEST_POLL_MS } from '../../../core/action-lease.ts';
 import { DEFAULT_NAMESPACE } from '../../../core/namespace.ts';
 import { actionLeases } from '../../../store/layers/action-leases.ts';
-import { MemoryLeases } from '../../../store/memory/leases.ts';
+import { MemoryLeases } from '../../../test/rig/stores/memory/leases.ts';
 import { addressOf } from '../../../test/store/content.ts';
 import { LEASES } from '../limits.ts';
 import { TokenLeases } from '../token-leases.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type Namespace, parseNamespace } from '../../../core/namespace.ts';
 import type { Identity } from '../../../server/access/identity.ts';
 import { parseRights } from '../../../server/access/rights.ts';
-import { openMemoryStore } from '../../../store/open.ts';
+import { openMemoryStore } from '../../../test/rig/stores/memory/store.ts';
 import { type Answer, ask, type TestServerOptions, testServer } from '../../../test/server/rig.ts';
 import { VITE_PLUS } from '../limits.ts';
 import { vitePlusRoutes } from '../routes.ts';

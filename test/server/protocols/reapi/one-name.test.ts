@@ -4,11 +4,11 @@ import { describe, expect, test, vi } from 'vitest';
 import { digestOf } from '../../../../core/digest.ts';
 import { parseUploadName, uploadId } from '../../../../server/protocols/reapi/resource-name.ts';
 import type { OnStoreEvent } from '../../../../store/events.ts';
-import { openMemoryStore } from '../../../../store/open.ts';
 import type { Store } from '../../../../store/store.ts';
 import type { GrpcCall } from '../../../rig/grpc.ts';
 import { noise, Random } from '../../../rig/random.ts';
 import { openDiskFolder } from '../../../rig/stores/disk-store.ts';
+import { openMemoryStore } from '../../../rig/stores/memory/store.ts';
 import {
   committed,
   PATHS,
@@ -75,7 +75,7 @@ async function hasBegun({ uploads }: Store, name = NAME): Promise<void> {
 }
 
 describe.each([
-  ['memory', (onEvent: OnStoreEvent) => openMemoryStore({ onEvent })],
+  ['memory', (onEvent: OnStoreEvent) => openMemoryStore(onEvent)],
   ['disk', openDiskFolder],
 ])('concurrent writes of one name, on a store in %s', (_where, store) => {
   test.each([

@@ -7,11 +7,11 @@ import {
   SplitBlobRequest,
   SplitBlobResponse,
 } from '../../../../core/proto/generated/reapi-services.ts';
-import { openMemoryStore } from '../../../../store/open.ts';
 import type { Blobs } from '../../../../store/store.ts';
 import type { GrpcAnswer } from '../../../rig/grpc.ts';
 import { noise } from '../../../rig/random.ts';
 import { openDiskFolder } from '../../../rig/stores/disk-store.ts';
+import { openMemoryStore } from '../../../rig/stores/memory/store.ts';
 import { only, PATHS, type ReapiClient, readName, reapiServer, uploadName } from './rig.ts';
 
 const SEED = 7;

@@ -8,7 +8,7 @@ import { DiskLabels } from '../../../../store/disk/index/labels.ts';
 import { labelKeyOf } from '../../../../store/disk/index/records.ts';
 import { type Table, type TableName, Tables } from '../../../../store/disk/index/tables.ts';
 import { liveLabels } from '../../../../store/layers/labels.ts';
-import { MemoryLeases } from '../../../../store/memory/leases.ts';
+import { MemoryLeases } from '../../../rig/stores/memory/leases.ts';
 import { addressOf, contentOf, putOne, resultNaming } from '../../content.ts';
 import { useFolders } from '../../folders.ts';
 

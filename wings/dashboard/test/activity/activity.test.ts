@@ -6,7 +6,7 @@ import type { Identity } from '../../../../server/access/identity.ts';
 import { contentOf } from '../../../../server/history/documents.ts';
 import { Accounting } from '../../../../server/request/accounting.ts';
 import type { History } from '../../../../store/history.ts';
-import { memoryHistory } from '../../../../store/memory/history.ts';
+import { memoryHistory } from '../../../../test/rig/stores/memory/history.ts';
 import { identity, MAIN, OTHER, sourceOf } from '../../../../test/server/access/identities.ts';
 import { METADATA, metadataOf } from '../../../../test/server/request/metadata.ts';
 import { ask } from '../../../../test/server/rig.ts';

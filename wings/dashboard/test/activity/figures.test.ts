@@ -5,7 +5,7 @@ import { MINUTE } from '../../../../core/units.ts';
 import { HISTORY_DOCUMENTS } from '../../../../server/limits.ts';
 import { bucketOf, emptyLatency, LATENCY_BOUNDS, quantile } from '../../../../server/request/latency.ts';
 import type { History } from '../../../../store/history.ts';
-import { memoryHistory } from '../../../../store/memory/history.ts';
+import { memoryHistory } from '../../../../test/rig/stores/memory/history.ts';
 import { ActivityFigures, HOUR, TEN_MINUTES } from '../../activity/figures.ts';
 import { DASHBOARD } from '../../limits.ts';
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DEFAULT_NAMESPACE } from '../../../../core/namespace.ts';
 import { MINUTE } from '../../../../core/units.ts';
 import { Accounting } from '../../../../server/request/accounting.ts';
-import { memoryHistory } from '../../../../store/memory/history.ts';
+import { memoryHistory } from '../../../../test/rig/stores/memory/history.ts';
 import { identity } from '../../../../test/server/access/identities.ts';
 import { Activity } from '../../activity/activity.ts';
 import { totalsOf } from '../../overview/figures.ts';

@@ -4,7 +4,7 @@ import type { MissKind } from '../../../../core/metadata/run-report.ts';
 import type { ReportedStep } from '../../../../core/metadata/run-report-schema.ts';
 import { parseNamespace } from '../../../../core/namespace.ts';
 import { contentOf } from '../../../../server/history/documents.ts';
-import { memoryHistory } from '../../../../store/memory/history.ts';
+import { memoryHistory } from '../../../../test/rig/stores/memory/history.ts';
 import { Reports } from '../../runs/keep-report.ts';
 import { FLAKY_KIND, type StoredFlaky } from '../../trends/flaky.ts';
 import { reportOf, step } from '../reports.ts';

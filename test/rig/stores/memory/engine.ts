@@ -1,9 +1,8 @@
-// The memory engine: everything in the memory of this process. For tests, and for a server that keeps
-// nothing.
+// The memory engine: everything in the memory of this process.
 // It has the guarantees of the disk engine, except that nothing survives the process.
-import { type Digest, digestOf, type Hash } from '../../core/digest.ts';
-import { type Namespace, tenantIn } from '../../core/namespace.ts';
-import { collect, refuseMismatch } from '../shared/expected.ts';
+import { type Digest, digestOf, type Hash } from '../../../../core/digest.ts';
+import { type Namespace, tenantIn } from '../../../../core/namespace.ts';
+import { collect, refuseMismatch } from '../../../../store/shared/expected.ts';
 import type {
   Blobs,
   Engine,
@@ -13,7 +12,7 @@ import type {
   ResultAddress,
   ResultRecords,
   StoredResult,
-} from '../store.ts';
+} from '../../../../store/store.ts';
 import { memoryHistory } from './history.ts';
 import { MemoryLeases } from './leases.ts';
 import { type KeptUploads, memoryUploads } from './uploads.ts';

@@ -1,5 +1,5 @@
 // The history in the memory of this process.
-import { isInRange, type Namespace } from '../../core/namespace.ts';
+import { isInRange, type Namespace } from '../../../../core/namespace.ts';
 import {
   checkDocument,
   compareDocuments,
@@ -7,8 +7,8 @@ import {
   type HistoryDocument,
   parsePosition,
   positionOf,
-} from '../history.ts';
-import { STORE } from '../limits.ts';
+} from '../../../../store/history.ts';
+import { STORE } from '../../../../store/limits.ts';
 
 export function memoryHistory(): History {
   /** By kind, then by id and namespace. */

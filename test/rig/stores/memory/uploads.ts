@@ -1,9 +1,15 @@
 // Uploads in parts, in the memory of this process.
-import { digestOf, EMPTY } from '../../core/digest.ts';
-import { AssayError } from '../../core/errors.ts';
-import { STORE } from '../limits.ts';
-import { refuseExcess, refuseMismatch } from '../shared/expected.ts';
-import { type Blobs, isLastPart, type UploadPart, type UploadStatus, type Uploads } from '../store.ts';
+import { digestOf, EMPTY } from '../../../../core/digest.ts';
+import { AssayError } from '../../../../core/errors.ts';
+import { STORE } from '../../../../store/limits.ts';
+import { refuseExcess, refuseMismatch } from '../../../../store/shared/expected.ts';
+import {
+  type Blobs,
+  isLastPart,
+  type UploadPart,
+  type UploadStatus,
+  type Uploads,
+} from '../../../../store/store.ts';
 
 interface Upload {
   readonly expected: UploadPart['expected'];

@@ -1,12 +1,12 @@
 // Action leases in the memory of this process. A restart begins a new epoch.
-import { type Fence, fenceStep } from '../../core/action-lease.ts';
+import { type Fence, fenceStep } from '../../../../core/action-lease.ts';
 import type {
   LeaseAddress,
   LeaseReading,
   LeaseRecord,
   LeaseRecords,
   UnchangedLease,
-} from '../action-leases.ts';
+} from '../../../../store/action-leases.ts';
 
 export class MemoryLeases implements LeaseRecords {
   readonly #now: () => number;

@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { digestOf, type Hash } from '../../../core/digest.ts';
-import { type KeptBlob, memoryEngine } from '../../../store/memory/engine.ts';
-import { addLayers, openMemoryStore } from '../../../store/open.ts';
-import { contentOf, putAll, readFrom } from '../content.ts';
-import { type Backend, describeStore } from '../contract.ts';
-import { describeActionLeases } from '../contract-action-leases.ts';
-import { describeHistory } from '../contract-history.ts';
-import { describeLabels } from '../contract-labels.ts';
-import { describeReview } from '../contract-review.ts';
-import { describeTenants } from '../contract-tenants.ts';
-import { describeUploads } from '../contract-uploads.ts';
+import { digestOf, type Hash } from '../../../../core/digest.ts';
+import { addLayers } from '../../../../store/open.ts';
+import { contentOf, putAll, readFrom } from '../../../store/content.ts';
+import { type Backend, describeStore } from '../../../store/contract.ts';
+import { describeActionLeases } from '../../../store/contract-action-leases.ts';
+import { describeHistory } from '../../../store/contract-history.ts';
+import { describeLabels } from '../../../store/contract-labels.ts';
+import { describeReview } from '../../../store/contract-review.ts';
+import { describeTenants } from '../../../store/contract-tenants.ts';
+import { describeUploads } from '../../../store/contract-uploads.ts';
+import { type KeptBlob, memoryEngine } from './engine.ts';
+import { openMemoryStore } from './store.ts';
 
 const backend: Backend = {
   name: 'the memory store',

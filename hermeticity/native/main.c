@@ -3,13 +3,15 @@
  *
  *   assay-trace --records FD --linger MS -- COMMAND ARGUMENT…
  *   assay-trace --status FD -- COMMAND ARGUMENT…
+ *   assay-trace --slots FD JOBS
  *   assay-trace --version
  *
  * Standard input, output and error belong to the command. Processes that outlive the command are killed and
  * reported after MS milliseconds. If the helper ends, the kernel kills the whole process tree. The exit code
  * is the command's (128 + signal), or 125 if it could not be started; the records tell the two apart.
  *
- * With --status the command is not traced: the helper waits for it and reports only its wait status (wait.h).
+ * With --status the command is not traced: the helper waits for it and reports only its wait status (wait.h). With
+ * --slots it runs no command: it takes slots for commands of its client (slots.h).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,6 +32,7 @@
 #include "numbers.h"
 #include "record.h"
 #include "registers.h"
+#include "slots.h"
 #include "task.h"
 #include "tick.h"
 #include "trace.h"
@@ -224,7 +227,8 @@ static int trace(char **argv) {
 
 static int usage(void) {
   fputs("usage: assay-trace --records FD --linger MS -- COMMAND ARGUMENT…\n"
-        "       assay-trace --status FD -- COMMAND ARGUMENT…\n", stderr);
+        "       assay-trace --status FD -- COMMAND ARGUMENT…\n"
+        "       assay-trace --slots FD JOBS\n", stderr);
   return CANNOT_START;
 }
 
@@ -237,6 +241,8 @@ int main(int argc, char **argv) {
     if (!records_to(atoi(argv[2]))) return usage();
     return wait_for_command(argv + 4);
   }
+  if (argc == 4 && strcmp(argv[1], "--slots") == 0 && atoi(argv[3]) > 0)
+    return share_slots(atoi(argv[2]), atoi(argv[3]));
   bool complete = argc >= 7 && strcmp(argv[1], "--records") == 0 && strcmp(argv[3], "--linger") == 0 &&
                   strcmp(argv[5], "--") == 0;
   if (!complete) return usage();

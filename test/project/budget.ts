@@ -21,7 +21,10 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [2, 'the words for misses, which were in the client and the dashboard'],
     [5, 'action leases and fences, in the port of engines and in two of them'],
   ],
-  hermeticity: [89],
+  hermeticity: [
+    89,
+    [2, 'slots for commands that all runs of a user share: locks of a file, which neither Node nor Bun has'],
+  ],
   client: [
     301,
     [1, 'restored steps are checked at the end of a run and recorded'],
@@ -33,6 +36,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [2, 'failures that one machine keeps for a day'],
     [2, '`--filter`: packages by the graph'],
     [4, 'commands that run again, and what their tries read'],
+    [3, 'the job slots that all runs of a user share, and how a run tells its wait for one'],
     [1, 'installed software that somebody links while a command runs'],
   ],
   server: [

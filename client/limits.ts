@@ -254,6 +254,17 @@ export const GRAPH = {
   statsBytes: 8 * MIB,
 } as const;
 
+/** Job slots that all runs of a user share. */
+export const JOBS = {
+  /** A run that has had no slot for this long goes on with one command at a time. */
+  patienceMs: 30 * SECOND,
+  /** How often a run that waits looks whether it should go on waiting. */
+  lookMs: 50,
+  /** A step that waited this long tells it, and so does a run that has no slot at all. */
+  toldMs: 100,
+  announcedMs: 1 * SECOND,
+} as const;
+
 export const OBSERVED = {
   /** Path sets under one key. Beyond them, the state of their common paths selects the next key. */
   slots: 8,

@@ -27,7 +27,7 @@ export const GRAPH_FLAGS = {
   jobs: {
     type: 'string',
     value: 'N',
-    text: 'how many commands run at a time (default: the number of cores)',
+    text: 'how many commands run at a time, over all your runs of steps on this machine (default: the number of cores)',
   },
   'keep-going': {
     type: 'boolean',

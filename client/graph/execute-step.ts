@@ -10,6 +10,7 @@ import { withDependencyFixes } from '../config/dependency-fix.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step, StepTable } from '../config/step.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
+import type { SharedJobs } from '../jobs/shared-jobs.ts';
 import type { LeaseWait } from '../lease/action-lease.ts';
 import { GRAPH } from '../limits.ts';
 import type { ScratchPool } from '../process/scratch-pool.ts';
@@ -36,6 +37,8 @@ export interface ExecuteContext extends SlotContext {
   readonly cache: Cache;
   readonly madeSteps: MadeSteps;
   readonly scratch: ScratchPool;
+  /** The job slots of all runs of the user; without them this run is bounded by its own --jobs alone. */
+  readonly jobs?: SharedJobs | undefined;
   /** Called after a step wrote files: another step may use them as tools. */
   wrote(): void;
   /** False if another step has already reported this event type. */
@@ -53,7 +56,8 @@ export async function executeStep(
   const { now } = context;
   const began = now();
   const reports = new StepReports(step, context);
-  const slot = new JobSlot(context.slot, now);
+  const { jobs, emit } = context;
+  const slot = new JobSlot(context.slot, now, jobs && { jobs, asked: { step: step.id, emit } });
   const leaseWait = { totalMs: 0 };
   try {
     const summary = await runWithRetry(step, { ...context, leaseWait }, known, reports, slot);
@@ -74,6 +78,8 @@ export async function executeStep(
       ...refusalOf(error),
       elapsedMs: now() - began,
     };
+  } finally {
+    slot.close();
   }
 }
 

@@ -1,4 +1,6 @@
-// A step's claim to one of the --jobs slots, in which commands run.
+// A step's claim to one of the --jobs slots, in which commands run: first to a slot of its run, then to one of those that
+// all runs of the user share.
+import type { HeldJob, JobAsked, SharedJobs } from '../jobs/shared-jobs.ts';
 import { GRAPH } from '../limits.ts';
 import type { ScheduleSlot } from './schedule.ts';
 
@@ -8,15 +10,24 @@ export class StepCancelled extends Error {}
 /** Thrown after a wait so long that the step must start again. The step then has its slot and keeps it. */
 export class WaitedTooLong extends Error {}
 
+export interface SharedSlots {
+  readonly jobs: SharedJobs;
+  readonly asked: Omit<JobAsked, 'refusal'>;
+}
+
 export class JobSlot {
   readonly #slot: ScheduleSlot;
   readonly #now: () => number;
+  readonly #shared: SharedSlots | undefined;
+  #held: HeldJob | undefined;
   #waitedMs = 0;
   #hasLeft = false;
 
-  constructor(slot: ScheduleSlot, now: () => number) {
+  /** Without `shared`, the slots of the run are all that bounds its commands. */
+  constructor(slot: ScheduleSlot, now: () => number, shared?: SharedSlots) {
     this.#slot = slot;
     this.#now = now;
+    this.#shared = shared;
   }
 
   /** Since the step last started. */
@@ -28,6 +39,7 @@ export class JobSlot {
   async acquire(onReturn?: () => void): Promise<void> {
     const asked = this.#now();
     throwRefusal(await this.#slot.acquire());
+    await this.#takeShared();
     const waitedMs = this.#now() - asked;
     if (waitedMs > GRAPH.lateMs) {
       this.#waitedMs = 0;
@@ -41,11 +53,31 @@ export class JobSlot {
   /** The step waits for another run. It has no slot until it acquires one again. */
   leave(): void {
     this.#hasLeft = true;
+    this.#releaseShared();
     this.#slot.leave();
   }
 
   release(): void {
+    this.#releaseShared();
     this.#slot.release();
+  }
+
+  /** The step has ended. Its run learns that by itself: after a failure no other command may begin. */
+  close(): void {
+    this.#releaseShared();
+  }
+
+  async #takeShared(): Promise<void> {
+    if (!this.#shared || this.#held) return;
+    const { jobs, asked } = this.#shared;
+    const held = await jobs.acquire({ ...asked, refusal: () => this.#slot.refusal() });
+    if (typeof held === 'string') throw new StepCancelled(held);
+    this.#held = held;
+  }
+
+  #releaseShared(): void {
+    this.#held?.release();
+    this.#held = undefined;
   }
 
   /** Throws if the step must not begin its command, with or without a slot. */

@@ -4,7 +4,7 @@ import { type ParsedFlags, parseNumber, usage } from '../../core/cli/command.ts'
 import type { Variables } from '../action/environment.ts';
 import { actionLeaseFrom } from '../lease/mode.ts';
 import { GRAPH } from '../limits.ts';
-import { maySend } from '../local-store/outbox.ts';
+import { isCiJob, maySend } from '../local-store/outbox.ts';
 import { storeFolder } from '../local-store/store-folder.ts';
 import { onSignal } from '../process/launch.ts';
 import { remoteToken } from '../remote/token.ts';
@@ -93,7 +93,7 @@ export function openSession(
     actionLease: actionLeaseFrom(flags, caller),
     now: Date.now,
     stepRunner() {
-      runner ??= loadStepRunner(cacheOptions);
+      runner ??= loadStepRunner(cacheOptions, jobs);
       return runner;
     },
   };
@@ -175,9 +175,10 @@ export function cacheOptionsOf(
 }
 
 /** Loaded late: a run with only up-to-date steps needs none of it. */
-async function loadStepRunner(options: CacheOptions): Promise<StepRunner> {
+async function loadStepRunner(options: CacheOptions, jobs: number): Promise<StepRunner> {
   const { openStepRunner } = await import('./step-runner.ts');
-  return openStepRunner(options);
+  // The jobs of a CI system are kept apart: one that hangs must not slow another one down.
+  return openStepRunner({ ...options, ...(!isCiJob() && { jobs }) });
 }
 
 /** A step that shares its failures says that in assay.json, for everybody. */

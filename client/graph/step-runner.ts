@@ -2,6 +2,7 @@
 // between steps.
 
 import type { Step } from '../config/step.ts';
+import { SharedJobs } from '../jobs/shared-jobs.ts';
 import { Staging } from '../outputs/staging.ts';
 import { SystemFileMemo } from '../path-sets/system-file-memo.ts';
 import { ScratchPool } from '../process/scratch-pool.ts';
@@ -31,13 +32,19 @@ export interface StepRunner {
   close(): Promise<void>;
 }
 
-export function openStepRunner(options: Omit<CacheOptions, 'skipsScanMemo' | 'systemFiles'>): StepRunner {
+export interface StepRunnerOptions extends Omit<CacheOptions, 'skipsScanMemo' | 'systemFiles'> {
+  /** How many job slots this run shares with all others of the user; absent for none (SharedJobs). */
+  readonly jobs?: number | undefined;
+}
+
+export function openStepRunner({ jobs: count, ...options }: StepRunnerOptions): StepRunner {
   const cache = openCache({ ...options, skipsScanMemo: true, systemFiles: new SystemFileMemo(options.now) });
   const staging = new HeldStaging(options.workspace);
   const reported = new Set<RunEvent['type']>();
   const isFirst = ({ type }: RunEvent) => reported.size < reported.add(type).size;
   const madeSteps = new MadeSteps();
   const scratch = new ScratchPool();
+  const jobs = count === undefined ? undefined : new SharedJobs({ ...options, jobs: count });
   const wrote = () => {
     staging.hold();
     cache.tools.forgetInside();
@@ -45,7 +52,7 @@ export function openStepRunner(options: Omit<CacheOptions, 'skipsScanMemo' | 'sy
   return {
     cache,
     run: (step, context, known) =>
-      executeStep(step, { ...context, cache, wrote, madeSteps, scratch, isFirst }, known),
+      executeStep(step, { ...context, cache, wrote, madeSteps, scratch, jobs, isFirst }, known),
     recordMade: (began, context) => madeSteps.record(cache, context, began),
     async finishUploads(began, emit, stop, hits) {
       const settled = await cache.finishUploads(began, {
@@ -60,6 +67,7 @@ export function openStepRunner(options: Omit<CacheOptions, 'skipsScanMemo' | 'sy
     close() {
       staging.release();
       scratch.close();
+      jobs?.close();
       return cache.close();
     },
   };

@@ -143,6 +143,8 @@ export type GraphEvent =
       readonly direction: 'up' | 'down';
       readonly bytes: number;
     }
+  /** Steps wait for a job slot and none has one: other runs of the user hold all `jobs`. */
+  | { readonly type: 'run-waiting'; readonly jobs: number }
   /** All steps have ended and `results` uploads are still in progress. */
   | { readonly type: 'run-sending'; readonly results: number }
   | ({ readonly type: 'step-finished' } & StepEnd)

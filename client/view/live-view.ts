@@ -9,7 +9,7 @@ import type { Writable } from '../terminal/sync-stream.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import { type LogMode, LogPrinter } from './log-printer.ts';
 import type { RunCounter } from './run-totals.ts';
-import { bytesText, stepLine, summaryLines } from './words.ts';
+import { bytesText, jobsTakenText, stepLine, summaryLines } from './words.ts';
 
 export interface LiveViewOptions {
   readonly screen: Writable;
@@ -77,6 +77,9 @@ export class LiveView {
         break;
       case 'run-warning':
         this.#print(`${this.#options.colour('yellow', '!')} ${event.text}`);
+        break;
+      case 'run-waiting':
+        this.#print(jobsTakenText(event.jobs));
         break;
       case 'run-sending':
         this.#print(sendingText(event.results));

@@ -9,7 +9,7 @@ import type { CiSyntax } from './ci.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from './events.ts';
 import { type LogMode, LogPrinter, type Streams } from './log-printer.ts';
 import type { RunCounter } from './run-totals.ts';
-import { stepLine, summaryLines } from './words.ts';
+import { jobsTakenText, stepLine, summaryLines } from './words.ts';
 
 export interface PlainViewOptions {
   readonly streams: Streams;
@@ -41,6 +41,7 @@ export class PlainView {
     else if (event.type === 'run-started' && event.checkHits)
       this.#print(`assay: checks hits (${sampleText(event.checkHits)})\n`);
     else if (event.type === 'run-sending') this.#print(`assay: ${sendingText(event.results)}\n`);
+    else if (event.type === 'run-waiting') this.#print(`assay: ${jobsTakenText(event.jobs)}\n`);
     else if (event.type === 'step-waits-for-run')
       this.#print(`assay: ${event.step}: ${waitingText(event)}\n`);
     else if (event.type === 'step-retried') this.#print(`assay: ${event.step}: ${nextTryText(event)}\n`);

@@ -180,6 +180,11 @@ export function bytesText(bytes: number): string {
   return bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 }
 
+/** A run that has no job slot. */
+export function jobsTakenText(jobs: number): string {
+  return `waiting for a job slot: other runs of this user hold ${jobs === 1 ? 'the only one' : `all ${jobs}`} (--jobs)`;
+}
+
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -35,10 +35,13 @@ export function livenessOf(process: ProcessIdentity): Liveness {
 /** Whether `process` is an ancestor of this one: it waits, directly or not, until this process ends. */
 export function isAncestor({ namespace, pid, started }: ProcessIdentity): boolean {
   if (namespace !== ownNamespace()) return false;
-  for (let parent = process.ppid; parent > 1; parent = parentOf(parent)) {
-    if (parent === pid) return identify(pid)?.started === started;
-  }
+  for (const ancestor of ancestors()) if (ancestor === pid) return identify(pid)?.started === started;
   return false;
+}
+
+/** The process that started this one, then the one that started that, without the first of all. */
+export function* ancestors(): Generator<number> {
+  for (let parent = process.ppid; parent > 1; parent = parentOf(parent)) yield parent;
 }
 
 /** 0 if the process is gone. */

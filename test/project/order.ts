@@ -85,7 +85,7 @@ export const ORDER: Readonly<Record<string, readonly string[]>> = {
     'lease  retry',
     'run',
     'maintenance  maintenance/verify  view',
-    'check-hits  report',
+    'check-hits  jobs  report',
     'short',
     'up-to-date',
     'graph/page  graph/select',

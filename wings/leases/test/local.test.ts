@@ -141,8 +141,10 @@ test('while a step of a graph waits, others run, also with --jobs=1', async () =
     other: { command: 'echo other > made', inputs: [], outputs: ['made'] },
   };
   writeFileSync(join(graph, 'assay.json'), JSON.stringify({ steps }));
+  // The first run takes the last of two slots, which leaves the other run its only one.
   const events = async (cwd: string) => {
-    const { stdout, stderr } = await shop.assay(['run', '--jobs=1', '--json', 'waits', 'other'], {
+    const jobs = `--jobs=${cwd === graph ? 2 : 1}`;
+    const { stdout, stderr } = await shop.assay(['run', jobs, '--json', 'waits', 'other'], {
       cwd,
       onSaid: (said) => said.stdout.includes('step-waits-for-run') && gate.open(),
     });

@@ -5,9 +5,14 @@
 // nearest existing folder stands for all absent paths in it. But outputs come and go in the same folders. So
 // a folder that was not listed has a list of the names it lacks. If only its times differ, these names are
 // checked one by one.
-// A link to a folder could not stand for absent paths. No path here lies behind one (inputs/scan.ts,
-// state-recorder.ts).
-import { ABSENT, isAbsent, type StatRow } from '../files/stat-table.ts';
+// A link to a folder could not stand for absent paths. No relative path here lies behind one (inputs/scan.ts,
+// state-recorder.ts). An absent path that a command looked for has its absolute name, and is checked itself, until
+// `withProvingFolders` has found that its folder can stand for it.
+import { lstatSync, realpathSync } from 'node:fs';
+import { parentOf, ROOT } from '../../core/path.ts';
+import { type AbsPath, absPath, parentFolder, relativeIn } from '../../system/paths/absolute-path.ts';
+import { isSettled } from '../files/settled.ts';
+import { ABSENT, isAbsent, rowOf, type StatRow } from '../files/stat-table.ts';
 
 export interface PathStats {
   readonly rows: ReadonlyMap<string, StatRow>;
@@ -81,6 +86,65 @@ function provingFolder(
     if (!isAbsent(row)) return [folder, row];
   }
   return [name, absent];
+}
+
+/**
+ * The same stats, in which the folder of an absent path stands for it where it can: a real folder of the workspace whose
+ * times are settled, and in which no step makes outputs. `checkedAt`: the clock before the paths were found absent. A
+ * name that was added since would have given the folder times that are not settled.
+ */
+export function withProvingFolders(
+  { rows, traversed }: PathStats,
+  workspace: AbsPath,
+  changing: ChangingFolders,
+  checkedAt: number,
+): PathStats {
+  const standIns = new Map<AbsPath, StatRow | undefined>();
+  const standInFor = (folder: AbsPath, name: string): StatRow | undefined => {
+    if (!standIns.has(folder))
+      standIns.set(folder, changing.has(name) ? undefined : provingRow(folder, rows.get(name), checkedAt));
+    return standIns.get(folder);
+  };
+  const proven = new Map<string, StatRow>();
+  const searched = new Set(traversed);
+  for (const [name, row] of rows) {
+    const path = name.startsWith('/') && isAbsent(row) ? absPath(name) : undefined;
+    const relative = path && relativeIn(workspace, path);
+    const folder = relative ? parentOf(relative) : ROOT;
+    const standIn = path && folder !== ROOT ? standInFor(parentFolder(path), folder) : undefined;
+    proven.set(relative && standIn ? relative : name, row);
+    if (!standIn) continue;
+    proven.set(folder, standIn);
+    if (!rows.has(folder)) searched.add(folder);
+  }
+  return { rows: proven, traversed: searched };
+}
+
+/** `known`: its row, if the step depends on more than the names that it lacks. Undefined if it can't stand for them. */
+function provingRow(folder: AbsPath, known: StatRow | undefined, checkedAt: number): StatRow | undefined {
+  try {
+    if (realpathSync.native(folder) !== folder) return undefined;
+    if (known) return isAbsent(known) ? undefined : known;
+    const stats = lstatSync(folder);
+    return stats.isDirectory() && isSettled(stats, checkedAt) ? rowOf(stats) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The folders at, above and below outputs. Their times change whenever a step runs. */
+export class ChangingFolders {
+  readonly #outputs: ReadonlySet<string>;
+  readonly #above: ReadonlySet<string>;
+
+  constructor(outputs: Iterable<string>) {
+    this.#outputs = new Set(outputs);
+    this.#above = new Set([...this.#outputs].flatMap(foldersOf));
+  }
+
+  has(folder: string): boolean {
+    return this.#above.has(folder) || [folder, ...foldersOf(folder)].some((one) => this.#outputs.has(one));
+  }
 }
 
 /** The inverse of `needed`: adds the rows that it left out. */

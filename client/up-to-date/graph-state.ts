@@ -14,7 +14,8 @@
 //   G5  The file has one row for each path. A step that saw another row for that path is left out. Newer rows of the
 //       configuration are taken only if it was read again and has the same steps, or from folders of G6.
 //   G6  An absent path is checked itself or through a folder above it (absent-paths.ts): a folder with
-//       unchanged times still lacks the name; in one with changed times each absent name is checked.
+//       unchanged times still lacks the name; in one with changed times each absent name is checked. The folder of
+//       a path that a command looked for proves it only if no link leads there, and no step makes an output there.
 //   G7  A file that is missing, torn, of another graph, or written under other invalidators gives no state.
 //   G8  A step is recorded only after its outputs were compared with the result, by digest.
 //   G9  A step with a stray link, a declared PATH or a variable that looks secret is not recorded.

@@ -14,6 +14,7 @@ import type { ReportTarget } from '../report/send.ts';
 import type { Cache } from '../run/caches.ts';
 import type { RunContext } from '../run/context.ts';
 import type { RunSummary } from '../run/run.ts';
+import { ChangingFolders } from './absent-paths.ts';
 import { type DeclaredStep, GraphState, hitOf, logOf } from './graph-state.ts';
 import { type GraphName, type WrittenStep, writeStateFile } from './state-file.ts';
 import { stepStateOf } from './step-state.ts';
@@ -72,7 +73,8 @@ function record(
   beganAt: number,
 ): void {
   const { request } = action;
-  const state = stepStateOf(action, cache, { tools: request.tools, caller, causes: [] }, beganAt);
+  const changing = new ChangingFolders(request.outputs);
+  const state = stepStateOf(action, cache, { tools: request.tools, caller, causes: [], changing }, beganAt);
   if (!state) return;
   const { graph, step } = graphOf(request, caller);
   const declared = { definition: step.definition(), variables: step.variables(), step: stepOf(request) };

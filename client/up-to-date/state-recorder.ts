@@ -16,7 +16,7 @@ import type { Cache } from '../run/caches.ts';
 import type { InPlaceCheck } from '../run/in-place.ts';
 import type { HitReceipt } from '../run/receipt.ts';
 import type { StepEnd } from '../view/events.ts';
-import { type PathStats, type ReadConfig, withNewTimes } from './absent-paths.ts';
+import { ChangingFolders, type PathStats, type ReadConfig, withNewTimes } from './absent-paths.ts';
 import { type GraphState, hitOf, logOf } from './graph-state.ts';
 import { writeStateFile } from './state-file.ts';
 import { type StepState, stepStateOf } from './step-state.ts';
@@ -57,6 +57,7 @@ export class StateRecorder {
   readonly #confirmed = new Map<string, StatRow>();
   /** The digests of the variables, by their declarations. */
   readonly #variables = new Map<string, string>();
+  #changing: ChangingFolders | undefined;
   /** The configuration as it was read at the end of the run. */
   #newConfig: ReadConfig | undefined;
   /** The steps that other steps depend on. */
@@ -111,8 +112,9 @@ export class StateRecorder {
   record(step: Step, action: KeyedAction, cache: Cache, beganAt: number): void {
     const { steps, caller } = this.#options;
     const tools = [...step.tools, ...step.programs];
-    const search = { tools, caller, causes: programFolderCauses(step.folder) };
-    const state = stepStateOf(action, cache, search, beganAt);
+    this.#changing ??= new ChangingFolders([...steps.values()].flatMap(({ outputs }) => outputs));
+    const place = { tools, caller, causes: programFolderCauses(step.folder), changing: this.#changing };
+    const state = stepStateOf(action, cache, place, beganAt);
     if (!state) return;
     const definition = definitionOf(step, steps);
     this.#recorded.set(step.id, { ...state, definition, variables: this.#variablesOf(step) });

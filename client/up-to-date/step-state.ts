@@ -4,6 +4,7 @@ import { lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Hash } from '../../core/digest.ts';
 import type { EvidenceStatus } from '../../core/evidence.ts';
+import { absPath } from '../../system/paths/absolute-path.ts';
 import { expandPatterns } from '../action/declared-variables.ts';
 import { looksSecretVariable, type Variables } from '../action/environment.ts';
 import { toolPathOf } from '../action/program-folders.ts';
@@ -15,7 +16,7 @@ import type { Log } from '../process/log.ts';
 import type { Cache } from '../run/caches.ts';
 import { type ToolStamp, toolStamps } from '../tools/tool-stamp.ts';
 import type { Tool } from '../tools/tools.ts';
-import type { PathStats } from './absent-paths.ts';
+import { type ChangingFolders, type PathStats, withProvingFolders } from './absent-paths.ts';
 
 /** The recorded state of one step. */
 export interface StepState {
@@ -46,20 +47,22 @@ export interface StepState {
   readonly outputs: ReadonlyMap<string, StatRow>;
 }
 
-/** How the programs of a step are searched. */
-export interface ProgramSearch {
+/** How the programs of a step are searched, and what its graph changes. */
+export interface StepPlace {
   /** The programs beside the command's own. */
   readonly tools: readonly string[];
   readonly caller: Variables;
   /** The paths that decide which folders of the workspace are searched. */
   readonly causes: readonly string[];
+  /** In which the steps of the graph make their outputs. */
+  readonly changing: ChangingFolders;
 }
 
 /** Undefined if the step must not be recorded. `beganAt`: the clock before its first lstat. */
 export function stepStateOf(
   action: KeyedAction,
   cache: Cache,
-  { tools, caller, causes }: ProgramSearch,
+  { tools, caller, causes, changing }: StepPlace,
   beganAt: number,
 ): Omit<StepState, 'definition' | 'variables'> | undefined {
   const { request, inputs, key } = action;
@@ -89,7 +92,7 @@ export function stepStateOf(
     log: hit.log,
     receipt: hit.receipt ? JSON.stringify(hit.receipt) : '',
     tools: toolStamps(tools, action, toolPathOf(request, caller)),
-    inputs: { rows, traversed },
+    inputs: withProvingFolders({ rows, traversed }, absPath(request.workspace), changing, beganAt),
     properties,
     outputs,
   };

@@ -38,6 +38,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     [4, 'commands that run again, and what their tries read'],
     [3, 'the job slots that all runs of a user share, and how a run tells its wait for one'],
     [1, 'installed software that somebody links while a command runs'],
+    [1, 'folders that stand for the absent paths that a command looked for'],
   ],
   server: [
     146,

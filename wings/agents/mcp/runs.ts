@@ -3,6 +3,7 @@
 
 import { stripVTControlCharacters } from 'node:util';
 import { SHORT } from '../../../client/limits.ts';
+import { counted } from '../../../client/view/words.ts';
 import { visibleLines } from '../../../core/text/visible.ts';
 import { AGENTS } from '../limits.ts';
 
@@ -44,7 +45,7 @@ export class Runs {
     if (!logs) throw new Error(`there is no run ${JSON.stringify(run)} of this session, or it is too old`);
     const pages = pagesOf(logs.of(step) ?? '');
     const text = pages[page - 1];
-    if (text === undefined) throw new Error(`the log has ${pages.length} pages`);
+    if (text === undefined) throw new Error(`the log has ${counted(pages.length, 'page')}`);
     return { version: 1, answer: 'log', run, step, page, pages: pages.length, text };
   }
 }

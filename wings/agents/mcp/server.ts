@@ -38,6 +38,10 @@ export async function serveAgents(served: Served): Promise<void> {
     };
     try {
       if (!tool) throw new Error(`there is no tool ${cleaned(params.name, { bytes: 100 })}`);
+      const taken = Object(tool.inputSchema.properties);
+      const unknown = Object.keys(params.arguments ?? {}).find((name) => !Object.hasOwn(taken, name));
+      if (unknown !== undefined)
+        throw new Error(`${tool.name} takes no ${cleaned(JSON.stringify(unknown), { bytes: 100 })}`);
       if (running.size >= AGENTS.calls) throw new Error(`${AGENTS.calls} calls are running; wait for one`);
       const signal = AbortSignal.any([extra.signal, ending.signal]);
       const answer = tool.call({ given: params.arguments ?? {}, signal, progress });

@@ -152,6 +152,8 @@ function eventIn(line: string): GraphEvent {
   return { ...event, bytes: text === undefined ? Buffer.from(base64, 'base64') : Buffer.from(text) };
 }
 
+/** Without the line of JSON that says the same. */
 function saidText(said: string): string {
-  return cleaned(said, { bytes: AGENTS.refusalBytes });
+  const lines = said.split('\n').filter((line) => !line.startsWith('{'));
+  return cleaned(lines.join('\n'), { bytes: AGENTS.refusalBytes });
 }

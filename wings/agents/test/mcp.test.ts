@@ -99,10 +99,13 @@ const REFUSED: readonly (readonly [what: string, tool: string, given: Record<str
   ['an unknown run', 'show_log', { run: 'run-9', step: 'build' }],
   ['a path as a run', 'show_log', { run: '../../etc/passwd', step: 'build' }],
   ['a page that is none', 'show_log', { run: 'run-1', step: 'build', page: 0.5 }],
+  ['an argument that the tool has not', 'status', { since: 'main' }],
   ['an unknown tool', 'shell', { command: 'id' }],
 ];
 
 test('a command line, a flag, a path, and whatever else is no declared step is refused, and nothing runs', async () => {
+  const noRepository = await call('run_affected', {});
+  expect(noRepository).toMatchObject({ isError: true, text: expect.not.stringContaining('"error"') });
   for (const [what, name, given] of REFUSED) {
     const { text, isError } = await call(name, given);
     expect({ what, isError }).toEqual({ what, isError: true });

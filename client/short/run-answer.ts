@@ -5,7 +5,7 @@ import { isFlaky } from '../../core/metadata/run-report.ts';
 import { SHORT } from '../limits.ts';
 import { receiptText } from '../run/receipt.ts';
 import type { GraphEvent, GraphSummary, StepEnd } from '../view/events.ts';
-import { failureReason } from '../view/words.ts';
+import { failureReason, jobsTakenText } from '../view/words.ts';
 import { type FirstLines, firstLines } from './first-lines.ts';
 import { cleaned, fitted, listed, type Room } from './fit.ts';
 import { LogEnds } from './log-ends.ts';
@@ -29,6 +29,7 @@ export class ShortRun {
     else if (event.type === 'step-retried') this.#nextTry(event.step);
     else if (event.type === 'step-warning') this.#warn(`${event.step}: ${event.text}`);
     else if (event.type === 'run-warning') this.#warn(event.text);
+    else if (event.type === 'run-waiting') this.#warn(jobsTakenText(event.jobs, true));
     else if (event.type === 'step-finished') this.#finish(event);
   }
 

@@ -181,8 +181,9 @@ export function bytesText(bytes: number): string {
 }
 
 /** A run that has no job slot. */
-export function jobsTakenText(jobs: number): string {
-  return `waiting for a job slot: other runs of this user hold ${jobs === 1 ? 'the only one' : `all ${jobs}`} (--jobs)`;
+export function jobsTakenText(jobs: number, isOver = false): string {
+  const [waits, hold] = isOver ? ['had to wait', 'held'] : ['waiting', 'hold'];
+  return `${waits} for a job slot: other runs of this user ${hold} ${jobs === 1 ? 'the only one' : `all ${jobs}`} (--jobs)`;
 }
 
 export function counted(count: number, noun: string): string {

@@ -56,6 +56,14 @@ test.each<[string, (index: number) => Omit<StepEnd, 'step'>]>([
   expect(answer).toMatchObject({ version: 1, answer: 'run', steps: 1000 });
 });
 
+test('a run that had to wait for a job slot says why it took so long', () => {
+  const run = new ShortRun();
+  run.handle({ type: 'run-waiting', jobs: 2 });
+  expect(answerIn(run.answer(new RunCounter().summary(1, undefined)))).toMatchObject({
+    warnings: ['had to wait for a job slot: other runs of this user held all 2 (--jobs)'],
+  });
+});
+
 test('a failure has the first lines of its log, and how many failures are left out', () => {
   const log = `${'noise\n'.repeat(100_000)}\u001b[1ma.c:3:5: \u001b[31merror: \u001b[0mno ‘x’\n`;
   const ends = thousand((at) => ({ ...END, outcome: 'failed', exitCode: 1 + at })).map((end, at) => ({

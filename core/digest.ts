@@ -35,7 +35,7 @@ export function isHash(text: string): text is Hash {
  * Decodes 64 lower-case hex digits to 32 bytes. Returns false for other characters: then `target` is
  * undefined.
  */
-export function decodeHash(text: Uint8Array, start: number, target: Uint8Array, at: number): boolean {
+function decodeHash(text: Uint8Array, start: number, target: Uint8Array, at: number): boolean {
   let seen = 0;
   for (let byte = 0; byte < HASH_BYTES; byte++) {
     const high = DIGITS[text[start + 2 * byte] ?? NO_DIGIT] ?? NO_DIGIT;

@@ -59,7 +59,7 @@ export function isForUnwatchedRuns({ tracer, gaps }: Pick<Evidence, 'tracer' | '
  * `compared`: a fact stands for the finding, and every lookup compares it. `local`: it holds only in this
  * workspace, so the result is not shared. `none`: no fact can stand for it. Unknown kinds have none.
  */
-export type Proof = 'compared' | 'local' | 'none';
+type Proof = 'compared' | 'local' | 'none';
 
 export function proofOf({
   kind,

@@ -19,7 +19,7 @@ export interface InlinedBlob {
   readonly bytes: Buffer;
 }
 
-export interface ResultWithBlobs {
+interface ResultWithBlobs {
   readonly result: Buffer;
   readonly blobs: readonly InlinedBlob[];
 }

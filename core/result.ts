@@ -6,7 +6,7 @@ import { decodeStrict } from './message.ts';
 import { ActionResult, type Digest as WireDigest } from './proto/generated/reapi.ts';
 import { ACTION_RESULT } from './proto/shapes.ts';
 
-export interface ReferencedContent {
+interface ReferencedContent {
   /** Every blob that the result names directly, each once. Includes the Trees themselves. */
   readonly blobs: readonly Digest[];
   /** The blobs that are Trees. The result references the files in them, too. */

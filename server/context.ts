@@ -58,7 +58,7 @@ export interface RequestContext {
   dropPrediction(action: ResultAddress): boolean;
 }
 
-export interface ServerInfo {
+interface ServerInfo {
   readonly storeFolder: string | undefined;
   /** The server listens on a loopback address. */
   readonly isLocal: boolean;

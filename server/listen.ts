@@ -41,7 +41,7 @@ export function grpcMethods(wings: readonly ServerPart[]): Methods {
   return new Map([...reapiMethods, ...assetMethods, ...pathSetMethods, ...ofWings]);
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;

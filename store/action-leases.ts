@@ -37,7 +37,7 @@ export interface LeaseState {
   readonly end?: LeaseEnd | undefined;
 }
 
-export interface LeaseEnd {
+interface LeaseEnd {
   readonly reason: EndReason;
   /** The text that the holder sent about it. */
   readonly detail?: string | undefined;

@@ -37,7 +37,7 @@ import { BoundedMap } from './shared/bounded-map.ts';
 import { bytesOfLimit, type SizeLimit, UNLIMITED } from './size-limit.ts';
 import type { Engine, Store, TenantParts } from './store.ts';
 
-export interface StoreOptions {
+interface StoreOptions {
   readonly onEvent?: OnStoreEvent;
 }
 

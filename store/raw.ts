@@ -27,7 +27,7 @@ export interface RawLargeBlob extends RawBase {
 }
 
 /** A blob that is damaged, as its record or its file's size shows without reading it. */
-export interface RawBrokenBlob extends RawBase {
+interface RawBrokenBlob extends RawBase {
   readonly kind: 'broken';
   readonly detail: string;
 }

@@ -18,7 +18,7 @@ import { type AbsPath, absPath } from '../../system/paths/absolute-path.ts';
 import { expandPatterns, isNeverPassed } from './declared-variables.ts';
 import type { DeclaredVariable } from './request.ts';
 
-export const BASE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const BASE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 const BASE: Readonly<Record<string, string>> = {
   PATH: BASE_PATH,

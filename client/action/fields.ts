@@ -4,12 +4,12 @@
 import type { ActionDeclaration } from './declaration.ts';
 
 /** What to do about accesses beyond the declaration: not watch, report them, or refuse the result. */
-export const HERMETIC = ['off', 'warn', 'strict'] as const;
-export type Hermetic = (typeof HERMETIC)[number];
+const HERMETIC = ['off', 'warn', 'strict'] as const;
+type Hermetic = (typeof HERMETIC)[number];
 
 /** Whether to keep results that are unproven (core/evidence.ts): not at all, here, or at the remote too. */
-export const KEEP_UNPROVEN = ['no', 'local', 'shared'] as const;
-export type KeepUnproven = (typeof KEEP_UNPROVEN)[number];
+const KEEP_UNPROVEN = ['no', 'local', 'shared'] as const;
+type KeepUnproven = (typeof KEEP_UNPROVEN)[number];
 
 export interface ActionOptions {
   /** Files that .gitignore hides are inputs, too. */

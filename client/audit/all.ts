@@ -11,7 +11,7 @@ import { type Fixed, fixStep } from './fix.ts';
 import { type GroupedAudit, grouped } from './groups.ts';
 import { auditHeadline, auditObject } from './report.ts';
 
-export interface AuditedStep {
+interface AuditedStep {
   readonly step: string;
   /** Absent if the step could not be audited; `why` has the reason. */
   readonly audit?: GroupedAudit;
@@ -19,7 +19,7 @@ export interface AuditedStep {
   readonly fixed?: Fixed;
 }
 
-export interface AllOptions {
+interface AllOptions {
   readonly root: string;
   readonly steps: StepTable;
   readonly reproduce: boolean;

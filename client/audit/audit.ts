@@ -36,7 +36,7 @@ export interface Audit {
   readonly reproduction?: Reproduction;
 }
 
-export interface AuditOptions {
+interface AuditOptions {
   /** Also run the action under varied conditions. */
   readonly reproduce: boolean;
 }

@@ -2,7 +2,7 @@
 // hermeticity/verdict/finding.ts names it, this table describes it. docs/HERMETICITY.md has more.
 import type { FindingKind } from '../../hermeticity/verdict/finding.ts';
 
-export interface KindWords {
+interface KindWords {
   readonly title: string;
   readonly meaning: string;
   readonly mend: string;

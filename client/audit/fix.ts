@@ -18,7 +18,7 @@ export interface Fixed {
   readonly refused: readonly Refused[];
 }
 
-export interface Refused {
+interface Refused {
   /** The declaration, or the paths that none fits. */
   readonly value: string;
   /** How many paths that are. */

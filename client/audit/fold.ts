@@ -4,7 +4,7 @@
 import { isWithin, nameOf, parentOf, type RelPath, ROOT } from '../../core/path.ts';
 import { patternOf } from '../../hermeticity/verdict/finding.ts';
 
-export interface FoldOptions {
+interface FoldOptions {
   /** The package's folder. No pattern takes all of it: its own files are named, or taken by their ending. */
   readonly home: RelPath;
   /** The files that a pattern for this folder takes; undefined if there are too many to count. */
@@ -15,7 +15,7 @@ export interface FoldOptions {
   readonly listed: readonly RelPath[];
 }
 
-export interface Fold {
+interface Fold {
   readonly pattern: string;
   /** Every path that the pattern takes is this path, or lies below it. */
   readonly base: RelPath;

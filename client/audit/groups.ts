@@ -32,7 +32,7 @@ export function grouped(audit: Audit, request: RunRequest, home: RelPath): Group
   return { ...audit, groups: groupFindings(audit.findings, suggestions), suggestions };
 }
 
-export function groupFindings(findings: readonly Finding[], { declare, leave }: Suggestions): FindingGroup[] {
+function groupFindings(findings: readonly Finding[], { declare, leave }: Suggestions): FindingGroup[] {
   const placed = new Set([...declare, ...leave].flatMap((one) => one.findings));
   const groups = [
     ...declaredGroups(declare),
@@ -141,7 +141,7 @@ function programsOf(findings: readonly Finding[]): string {
 }
 
 /** The deepest folder that holds all paths; "" if there is none, or if it is the workspace. */
-export function commonFolder(paths: readonly string[]): string {
+function commonFolder(paths: readonly string[]): string {
   const [first = [], ...others] = paths.map((path) => path.split('/'));
   let length = Math.min(first.length, ...others.map((parts) => parts.length - 1));
   while (

@@ -6,12 +6,12 @@ import { BOTH_WAYS, whyNeverDeclared } from './never-declared.ts';
 import { InputAdvice } from './suggest-inputs.ts';
 import type { WorkspaceFiles } from './workspace-files.ts';
 
-export interface Suggestion {
+interface Suggestion {
   readonly fixes: readonly Fix[];
   readonly findings: readonly Finding[];
 }
 
-export interface NotDeclared {
+interface NotDeclared {
   readonly why: string;
   readonly findings: readonly Finding[];
 }

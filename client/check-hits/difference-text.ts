@@ -4,7 +4,7 @@ import type { OutputDifference, ResultDifference } from '../../store/review/firs
 import { bytesText } from '../view/words.ts';
 
 /** What the two results are called. */
-export type Sides = readonly [first: string, second: string];
+type Sides = readonly [first: string, second: string];
 
 export function resultDifferenceText({ exitCodes, output, log }: ResultDifference, sides: Sides): string {
   const parts = [

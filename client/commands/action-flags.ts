@@ -59,7 +59,7 @@ export const RUN_FLAGS: FlagTable = {
   'checkpoint-keep': { type: 'string', value: 'N', text: 'how many checkpoints to keep (default: 2)' },
 };
 
-export interface DeclaredAction {
+interface DeclaredAction {
   readonly flags: ParsedFlags;
   readonly request: RunRequest;
 }

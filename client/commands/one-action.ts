@@ -15,7 +15,7 @@ export interface NamedStep {
   readonly steps: StepTable;
 }
 
-export interface OneAction {
+interface OneAction {
   readonly flags: ParsedFlags;
   readonly request: RunRequest;
   readonly caller: Variables;

@@ -48,7 +48,7 @@ export class DependencyResolver {
 }
 
 /** "//#build" is a step of the root. A package's name never contains "#". */
-export function splitId(text: string): [string, string] {
+function splitId(text: string): [string, string] {
   const at = text.lastIndexOf('#');
   const packageName = text.slice(0, Math.max(0, at));
   return [packageName === '//' ? '' : packageName, text.slice(at + 1)];

@@ -16,9 +16,9 @@ export interface Addition {
 }
 
 /** Returns why a run would refuse a file with this text; undefined if it would not. */
-export type CheckText = (text: string) => Promise<string | undefined>;
+type CheckText = (text: string) => Promise<string | undefined>;
 
-export interface Added {
+interface Added {
   /** How many were added. Values that are already declared do not count. */
   readonly added: number;
   /** Additions that were left out, because a run would refuse the file. */

@@ -17,7 +17,7 @@ import { CHECKPOINT_FIELDS, FILE_FIELDS, STEP_FIELDS } from './fields.ts';
 /** A list is a program with its arguments; a single text is a shell line. */
 export type CommandField = readonly Located[] | Located;
 
-export interface CheckpointField {
+interface CheckpointField {
   readonly folders: readonly Located[];
   readonly every?: Located | undefined;
   readonly keep?: number | undefined;

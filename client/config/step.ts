@@ -55,7 +55,7 @@ export interface ImpliedInput {
   readonly maker: string;
 }
 
-export interface StepOrigin {
+interface StepOrigin {
   readonly owner: Package;
   readonly name: string;
   readonly fields: StepFields;

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-export interface GitCheckout {
+interface GitCheckout {
   /** The checked out folder. */
   readonly top: string;
   /** Its .git, or what that names in a worktree or a submodule. */

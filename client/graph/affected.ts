@@ -9,7 +9,7 @@ import { changedPaths } from './changed-paths.ts';
 import { isMadeBy, type ReachContext, StepReach } from './step-reach.ts';
 
 /** What a step reads beyond its declaration; undefined if that is not known. */
-export type KnownReads = (step: Step) => Promise<PathSet | undefined>;
+type KnownReads = (step: Step) => Promise<PathSet | undefined>;
 
 /** Among the steps `asked`, with all that they depend on. `ref`: "" for the main branch. */
 export async function affectedBy(

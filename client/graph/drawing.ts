@@ -3,7 +3,7 @@ import type { Step } from '../config/step.ts';
 import type { Graph } from './graph.ts';
 
 export const DRAWINGS = ['mermaid', 'dot', 'html'] as const;
-export type Drawing = (typeof DRAWINGS)[number];
+type Drawing = (typeof DRAWINGS)[number];
 
 export function draw({ order }: Graph, drawing: Exclude<Drawing, 'html'>): string {
   return drawing === 'mermaid' ? mermaid(order) : dot(order);

@@ -33,7 +33,7 @@ interface MadeStep {
 }
 
 /** "known": restored by the recorded state, without a lookup. */
-export type Made = 'executed' | 'restored' | 'known';
+type Made = 'executed' | 'restored' | 'known';
 
 type CheckContext = Pick<StepContext, 'workspace' | 'caller' | 'recorder' | 'now'>;
 

@@ -7,7 +7,7 @@ import type { Graph } from './graph.ts';
 import { runStep, type StepContext, skipped } from './run-step.ts';
 import { schedule } from './schedule.ts';
 
-export interface GraphOptions extends StepContext {
+interface GraphOptions extends StepContext {
   readonly jobs: number;
   readonly keepGoing: boolean;
   /** The exit code of an interrupt; undefined before one. */

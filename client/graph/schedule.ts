@@ -16,7 +16,7 @@ export interface ScheduleOptions {
 
 type Ordered = Pick<Step, 'id' | 'dependsOn'>;
 
-export interface StepCallbacks<S extends Ordered> {
+interface StepCallbacks<S extends Ordered> {
   /** True if steps that depend on it may start. Never rejects. */
   run(step: S, slot: ScheduleSlot): Promise<boolean>;
   skip(step: S, why: string): void;

@@ -8,7 +8,7 @@ import { StatRecorder } from '../files/stat-recorder.ts';
 import { IgnoredPaths } from '../inputs/ignored-paths.ts';
 import { DECLARATIONS, isOutput, type ReachContext, StepReach } from './step-reach.ts';
 
-export interface Round extends ReachContext {
+interface Round extends ReachContext {
   /** The steps of the round. */
   readonly order: readonly Step[];
   /** Paths that commands wrote and that are no outputs, and when the last command had ended. */

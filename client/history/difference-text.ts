@@ -16,7 +16,7 @@ const HEADINGS: Readonly<Record<FactGroup, string>> = {
 };
 
 /** Facts come last, under the heading of their group. At most `most` differences are shown, and the rest counted. */
-export function differenceLines(
+function differenceLines(
   all: readonly KeyDifference[],
   most: number,
   line: (difference: KeyDifference) => string = describe,
@@ -44,7 +44,7 @@ export function differenceLines(
 }
 
 /** Without values. A report has only the kinds of a fact's states. */
-export function describeBare(difference: KeyDifference): string {
+function describeBare(difference: KeyDifference): string {
   if (difference.kind !== 'fact') return differenceText(difference);
   const { name, before, after } = difference;
   return before === after ? `${name}: ${after} changed` : describe(difference);

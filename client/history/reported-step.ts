@@ -20,7 +20,7 @@ export interface FoundStep {
   readonly unlisted: number;
 }
 
-export interface ExplainedStep {
+interface ExplainedStep {
   readonly found: FoundStep;
   readonly json: object;
   /** At most `shown` differences. */

@@ -3,7 +3,7 @@ import { basename, isAbsolute, join, resolve } from 'node:path';
 import type { Variables } from '../action/environment.ts';
 import { gitCheckout, readIfThere } from '../files/git-folder.ts';
 
-export interface CheckedOut {
+interface CheckedOut {
   /** Host and path, such as github.com/acme/app. */
   readonly repository?: string;
   readonly branch?: string;

@@ -27,7 +27,7 @@ function shareOne(some: readonly string[], others: readonly string[]): boolean {
 }
 
 /** More than half of the words are equal. Options do not count: unrelated programs share them. */
-export function haveSimilarWords(one: readonly string[], other: readonly string[]): boolean {
+function haveSimilarWords(one: readonly string[], other: readonly string[]): boolean {
   const [a, b] = [wordsOf(one), wordsOf(other)];
   return 2 * a.intersection(b).size > Math.max(a.size, b.size);
 }

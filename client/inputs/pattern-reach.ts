@@ -23,7 +23,7 @@ export interface Alternative {
 }
 
 /** Whether a pattern can match a path itself, and something below it. */
-export interface Reach {
+interface Reach {
   readonly itself: boolean;
   readonly below: boolean;
 }

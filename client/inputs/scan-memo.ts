@@ -20,7 +20,7 @@ import {
 
 const MAGIC = 'assay-scan-2';
 
-export interface RememberedScan {
+interface RememberedScan {
   readonly root: Digest;
   statRows(): ReadonlyMap<string, StatRow>;
 }

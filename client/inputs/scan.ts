@@ -26,7 +26,7 @@ import type { StatRecorder } from '../files/stat-recorder.ts';
 import { HIDES_NOTHING, type IgnoreRules, rulesAbove, rulesWithin } from './git-ignore.ts';
 import { type CompiledPattern, compilePatterns, type Patterns } from './patterns.ts';
 
-export interface InputScan {
+interface InputScan {
   readonly entries: readonly Entry[];
   /** Links to something that is no input: their targets are not in the key. */
   readonly strayLinks: readonly RelPath[];

@@ -58,7 +58,7 @@ export interface LeaseWait {
   totalMs: number;
 }
 
-export interface LeaseQuestion<Result> {
+interface LeaseQuestion<Result> {
   readonly request: RunRequest;
   /** False for a run that asks for no lease. */
   readonly isAsked: boolean;

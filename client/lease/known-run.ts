@@ -4,7 +4,7 @@ import type { Earlier } from '../../store/actions/outline.ts';
 import type { RunRequest } from '../action/request.ts';
 import { type HistoryEntry, stepOf } from '../history/history.ts';
 
-export interface KnownRun {
+interface KnownRun {
   /** Of the newest run that succeeded. Undefined if nobody knows. */
   readonly commandMs: number | undefined;
   /** False if the last run that succeeded kept no result: then the next one will hardly keep one. */

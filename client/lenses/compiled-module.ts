@@ -22,7 +22,7 @@ import { parseRelPath } from '../../core/path.ts';
 import type { CompiledLens } from '../../hermeticity/lenses/file-lenses.ts';
 import { type AbsPath, inside, parentFolder, toBytes } from '../../system/paths/absolute-path.ts';
 
-export const COMPILED_STATE = 'compiled';
+const COMPILED_STATE = 'compiled';
 const HEADER_BYTES = 16;
 const FLAGS = 4;
 const MTIME = 8;

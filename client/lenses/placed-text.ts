@@ -71,7 +71,7 @@ export function placedState(workspace: AbsPath, path: AbsPath, stats: Stats): st
   return `placed ${(stats.mode & 0o100) !== 0 ? 'program ' : ''}${hash}`;
 }
 
-export function placedHash(workspace: AbsPath, path: AbsPath, stats: Stats): string | undefined {
+function placedHash(workspace: AbsPath, path: AbsPath, stats: Stats): string | undefined {
   const relative = relativeIn(workspace, path) ?? '';
   const kind = [SHIM, ...ENVIRONMENT].find((one) => one.path.test(relative));
   if (!kind || workspace === FILESYSTEM_ROOT || !stats.isFile() || stats.size > LENSES.placedBytes)

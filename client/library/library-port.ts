@@ -92,9 +92,9 @@ export interface RestoredPoint {
 }
 
 /** Gives the functions of the wings of a build. */
-export type OpenLibraryPort = () => Promise<LibraryPort>;
+type OpenLibraryPort = () => Promise<LibraryPort>;
 
-export interface LibraryFunctions {
+interface LibraryFunctions {
   call(call: FunctionCall, run: CallFunction, options?: CallOptions): Promise<CallOutcome>;
   readonly workspace: {
     save(label: string, folders: WorkspaceFolders): Promise<SavedPoint>;

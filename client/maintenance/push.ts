@@ -17,7 +17,7 @@ export async function sendUnshared(
   }
 }
 
-export interface Pushed {
+interface Pushed {
   readonly shared: number;
   readonly unshared: number;
   readonly why: string;

@@ -34,7 +34,7 @@ export class Contents {
   }
 }
 
-export interface EncodedOutputs {
+interface EncodedOutputs {
   readonly result: ActionResult;
   readonly contents: Contents;
 }

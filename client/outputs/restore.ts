@@ -29,7 +29,7 @@ export interface RestoredOutputs {
   readonly written: number;
 }
 
-export interface RestoreOptions {
+interface RestoreOptions {
   /**
    * The mtime of all outputs, unless all of them are in place already. Without it, written outputs get the
    * current time and correct ones keep theirs.

@@ -38,7 +38,7 @@ import {
 import { RUN } from '../limits.ts';
 import { putBack } from './put-back.ts';
 
-export interface RunRecord {
+interface RunRecord {
   /** The process that wrote the record. */
   readonly owner: ProcessIdentity;
   readonly workspace: string;

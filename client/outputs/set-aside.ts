@@ -23,7 +23,7 @@ import { moveAside } from './restore.ts';
 import type { CacheAside } from './run-records.ts';
 import { assayFolder, Staging } from './staging.ts';
 
-export interface SetAside {
+interface SetAside {
   /** The outputs of an earlier run that were moved. */
   readonly earlier: readonly RelPath[];
   /** Folders of outputs that do not exist when the command starts. */

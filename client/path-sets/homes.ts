@@ -27,7 +27,7 @@ const USUAL_HOME = /^(?:\/root|(?:\/var|\/export)?\/home\/[^/]+|\/mnt\/[^/]+\/Us
 const FIRST_PERSON = 1000;
 const NOBODY = 65_534;
 
-export interface HomeSoftware {
+interface HomeSoftware {
   /** One of HOME_SOFTWARE. */
   readonly name: string;
   /** The real path. */

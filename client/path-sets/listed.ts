@@ -9,13 +9,13 @@ import { OBSERVED } from '../limits.ts';
 import type { PredictedResult, RemoteLists } from '../remote/remote.ts';
 import type { Admits, Candidate } from './path-sets.ts';
 
-export interface ListedSet {
+interface ListedSet {
   /** Of the encoded set. */
   readonly hash: Hash;
   readonly set: PathSet;
 }
 
-export interface List {
+interface List {
   readonly sets: readonly ListedSet[];
   readonly isMiss: boolean;
   readonly predicted?: PredictedResult | undefined;

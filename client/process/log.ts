@@ -5,7 +5,7 @@ import type { Writable } from '../terminal/sync-stream.ts';
 
 export type StreamName = 'stdout' | 'stderr';
 
-export interface LogPiece {
+interface LogPiece {
   readonly stream: StreamName;
   readonly bytes: Uint8Array;
 }

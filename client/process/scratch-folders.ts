@@ -11,7 +11,7 @@ import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { locateOnPath, type Tool } from '../tools/tools.ts';
 import { type EmptyScratch, type ScratchPool, stampOf } from './scratch-pool.ts';
 
-export interface ScratchOptions<T> {
+interface ScratchOptions<T> {
   /** The path at which the action sees a tool. */
   locate?(file: string): string;
   /** Has folders of earlier actions, and takes these afterwards. */

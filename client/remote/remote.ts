@@ -169,7 +169,7 @@ export class WriteRefused extends RemoteFault {
 /** The response header with the outcome of a result upload to an Assay server. */
 export const OUTCOME_HEADER = 'assay-outcome';
 
-export interface FaultEvent {
+interface FaultEvent {
   readonly type: 'remote-given-up' | 'remote-takes-nothing';
   readonly why: string;
 }

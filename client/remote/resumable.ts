@@ -6,7 +6,7 @@ import type { Digest } from '../../core/digest.ts';
 import { REMOTE } from '../limits.ts';
 import { type Body, expectTaken, type Response } from './response.ts';
 
-export interface UploadTransport {
+interface UploadTransport {
   /** The content from `offset` on. */
   read(offset: number): Promise<Body>;
   request(

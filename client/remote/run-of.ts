@@ -6,7 +6,7 @@ import { REPORT } from '../limits.ts';
 import { authorization } from './authorization.ts';
 import { serverAddress } from './url.ts';
 
-export interface ReportedRun {
+interface ReportedRun {
   readonly startedAt: string;
   readonly namespace: string;
   readonly outcome: string;

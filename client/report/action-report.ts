@@ -7,7 +7,7 @@ import type { RunEvent } from '../terminal/events.ts';
 import type { StepEnd } from '../view/events.ts';
 import type { ReportTarget } from './send.ts';
 
-export interface ReportedAction {
+interface ReportedAction {
   readonly request: RunRequest;
   readonly caller: Readonly<Record<string, string | undefined>>;
   /** When the run began. */

@@ -22,7 +22,7 @@ import type { RecordedRun } from './recorder.ts';
 /** The declaration of a step, as a report has it. */
 type DeclaredStep = Pick<Step, 'id' | 'dependsOn' | 'env'>;
 
-export interface ReportedGraph {
+interface ReportedGraph {
   readonly workspace: string;
   readonly steps: readonly DeclaredStep[];
   readonly caller: Variables;

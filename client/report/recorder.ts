@@ -3,7 +3,7 @@
 import type { ReportedFinding } from '../../core/metadata/run-report-schema.ts';
 import type { GraphEvent, StepEnd } from '../view/events.ts';
 
-export interface StepRecord {
+interface StepRecord {
   startedAt: number;
   waitingSince?: number | undefined;
   waitedMs: number;

@@ -16,7 +16,7 @@ export function retriesFrom(flags: ParsedFlags<'retry'>): number {
 }
 
 /** The try that begins now. */
-export interface NextTry {
+interface NextTry {
   /** Of the try before. */
   readonly exitCode: number;
   readonly attempt: number;

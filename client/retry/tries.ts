@@ -21,7 +21,7 @@ import type { Report } from '../terminal/events.ts';
 import { buildEvidence } from '../trace/evidence.ts';
 import type { MaybeWatched } from '../trace/watch.ts';
 
-export interface Tried {
+interface Tried {
   readonly action: KeyedAction;
   readonly retries: number;
   readonly digests: FileDigests;

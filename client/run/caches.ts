@@ -91,8 +91,7 @@ interface Closable {
 }
 
 /** The store that a cache has opened, and what it was opened with. */
-export interface CachePlace
-  extends Pick<CacheOptions, 'storeFolder' | 'remoteUrl' | 'token' | 'now' | 'report'> {
+interface CachePlace extends Pick<CacheOptions, 'storeFolder' | 'remoteUrl' | 'token' | 'now' | 'report'> {
   readonly store: Store;
   readonly digests: FileDigests;
 }

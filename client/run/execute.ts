@@ -43,7 +43,7 @@ export interface Execution extends MaybeWatched {
 }
 
 /** Variables that the command sees and that are not in its key. */
-export type UnkeyedVariables = (folders: ScratchFolders) => Readonly<Record<string, string>>;
+type UnkeyedVariables = (folders: ScratchFolders) => Readonly<Record<string, string>>;
 
 export interface Preparation {
   readonly unkeyed?: UnkeyedVariables;

@@ -20,7 +20,7 @@ import type { RunContext } from './context.ts';
 import type { MissReasons } from './miss-reasons.ts';
 import { messagesOf } from './publish.ts';
 
-export interface Explanation {
+interface Explanation {
   readonly miss: Miss;
   /** The earlier action, if it is in the local store. */
   readonly against?: Hash;

@@ -26,7 +26,7 @@ import type { Log } from '../process/log.ts';
 import type { Hit } from './hit.ts';
 import type { HitReceipt } from './receipt.ts';
 
-export interface HitRecord {
+interface HitRecord {
   readonly log: Log;
   readonly exitCode: number;
   /** The duration of the command when it ran. */

@@ -31,7 +31,7 @@ import type { Cache } from './caches.ts';
 import type { RunContext } from './context.ts';
 import type { SealedResult, Unpublishable } from './seal.ts';
 
-export interface Published {
+interface Published {
   /** The local store has the result. */
   readonly published: boolean;
   /** The same action made different outputs before; the earlier result stays. */

@@ -158,7 +158,7 @@ export function checkedText(checked: NonNullable<RunSummary['checked']>): string
 type Findings = RunEvent & { type: 'findings' };
 
 /** At most three lines, the most urgent first: what is unproven, what was left, what was read. */
-export function findingLines({ findings, gaps }: Findings): string[] {
+function findingLines({ findings, gaps }: Findings): string[] {
   const { fix, left, advice } = byRank(findings);
   const gap = gaps.length > 0 ? `the trace is incomplete: ${gaps[0]}${others(gaps)}` : undefined;
   const lines = [

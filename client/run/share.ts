@@ -19,7 +19,7 @@ import { listsOf, type Remote } from '../remote/remote.ts';
 import { upload } from '../remote/transfer.ts';
 import type { Report } from '../terminal/events.ts';
 
-export interface ShareOptions {
+interface ShareOptions {
   readonly store: Store;
   readonly remote: Remote;
   readonly report: Report;

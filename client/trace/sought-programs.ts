@@ -10,7 +10,7 @@ import type { RunEvent } from '../terminal/events.ts';
 import { locateOnPath } from '../tools/tools.ts';
 import type { Watched } from './trace.ts';
 
-export interface Sought {
+interface Sought {
   readonly request: RunRequest;
   readonly caller: Readonly<Record<string, string | undefined>>;
   /** PATH as the command had it, and the folder in it with the declared tools, if there is one. */

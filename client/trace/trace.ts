@@ -36,7 +36,7 @@ export async function workingTracer(): Promise<Tracer> {
   return tracer;
 }
 
-export interface Traced extends CommandEnd {
+interface Traced extends CommandEnd {
   readonly watched: Watched;
 }
 

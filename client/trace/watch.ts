@@ -50,7 +50,7 @@ export function untraceable(report: TraceReport): string | undefined {
 }
 
 /** The first program that lacked the rights of its file, because it was traced. */
-export function lackingRights({ accesses }: TraceReport): PathAccess | undefined {
+function lackingRights({ accesses }: TraceReport): PathAccess | undefined {
   return accesses.find(
     (access): access is PathAccess => access.kind === 'exec' && access.withheld !== undefined,
   );

@@ -48,7 +48,7 @@ export interface WrittenGraph extends GraphName {
   readonly absent: readonly (readonly string[])[];
 }
 
-export interface GraphRecord {
+interface GraphRecord {
   readonly steps: StepTable;
   /** The settled stats of the files of the configuration. */
   readonly config: PathStats;

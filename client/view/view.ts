@@ -20,7 +20,7 @@ import { PlainView } from './plain-view.ts';
 import { RunCounter } from './run-totals.ts';
 import { prepareSummary, summaryPage, writeSummary } from './summary-file.ts';
 
-export interface View {
+interface View {
   handle(event: GraphEvent): void;
   /** A warning about the caches as a whole, not about one step. */
   warn(event: RunEvent): void;

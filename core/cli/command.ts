@@ -18,7 +18,7 @@ export interface Flag {
 
 export type FlagTable = Readonly<Record<string, Flag>>;
 
-export interface Help {
+interface Help {
   readonly usage: string;
   readonly text: string;
   readonly flags: FlagTable;

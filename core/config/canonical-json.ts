@@ -3,7 +3,7 @@
 // itself, nests too deeply or is too long is refused, and the message names the place.
 import { AssayError, type ErrorCode } from '../errors.ts';
 
-export interface CanonicalBounds {
+interface CanonicalBounds {
   /** The code of every refusal. */
   readonly code: ErrorCode;
   readonly maxDepth: number;

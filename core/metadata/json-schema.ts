@@ -26,7 +26,7 @@ export interface JsonSchema<Value> {
 export type Described<S> = S extends JsonSchema<infer Value> ? Value : never;
 
 /** A field of an object that may be absent. */
-export interface Optional<Value> {
+interface Optional<Value> {
   readonly optional: JsonSchema<Value>;
 }
 

@@ -140,7 +140,6 @@ export type MissCause = Described<typeof MISS_CAUSE>;
 export type ReportedFinding = Described<typeof REPORTED_FINDING>;
 export type ReportedFacts = Described<typeof REPORTED_FACTS>;
 export type ReportedDifference = Described<typeof REPORTED_DIFFERENCE>;
-export type ReportedSeen = Described<typeof REPORTED_SEEN>;
 export type ReportedTries = Described<typeof REPORTED_TRIES>;
 export type ReportedStep = Described<typeof STEP>;
 export type RunReport = Described<typeof REPORT_SCHEMA>;

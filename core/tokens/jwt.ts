@@ -2,7 +2,7 @@
 // Guarantee: the form proves nothing and permits nothing. No server of Assay reads the header or the claims.
 import { ancestorsOf, type Namespace } from '../namespace.ts';
 
-export interface TokenDescription {
+interface TokenDescription {
   readonly namespace: Namespace;
   readonly reads: readonly Namespace[];
   readonly mayRead: boolean;

@@ -7,7 +7,7 @@ import type { Access, PathAccess, TracedProcess, TraceReport } from '../trace/ac
 import { joinLenses, type LensName } from './lenses.ts';
 
 /** What identifies a program on this machine. */
-export interface Programs {
+interface Programs {
   readonly workspace: AbsPath;
   /** A path of the command's words, from its working directory, without links. */
   realPathOf(text: string): AbsPath | undefined;

@@ -23,7 +23,7 @@ const REDIRECTED = /<[^\n;|&]*\/activate/;
 /** How often Python opens its configuration, a .pth file, and a script that it runs. */
 const TWICE = 2;
 
-export interface ScriptFiles {
+interface ScriptFiles {
   realPathOf(text: string): AbsPath | undefined;
   /** The text of a file of the workspace. */
   textAt(path: AbsPath): string;

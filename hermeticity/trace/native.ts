@@ -28,7 +28,7 @@ export function helperPath(): string {
   return [beside, ...built].find((path) => existsSync(path)) ?? beside;
 }
 
-export type Wrap = (argv: readonly [string, ...string[]]) => readonly [string, ...string[]];
+type Wrap = (argv: readonly [string, ...string[]]) => readonly [string, ...string[]];
 
 export class NativeTracer implements Tracer {
   readonly name = HELPER;

@@ -72,7 +72,7 @@ const WITHHELD: readonly (readonly [bit: number, right: WithheldRight])[] = [
   [4, 'capabilities'],
 ];
 
-export interface StartFailure {
+interface StartFailure {
   readonly text: string;
   readonly errno: number;
 }

@@ -46,7 +46,7 @@ const BUILD_MODE = /^--?b(?:uild)?$/i;
 const COMPILED_MODULE = /\.py[co]$/;
 
 /** The tool, if this access may be a comparison by mtime. */
-export function toolComparingTimes(
+function toolComparingTimes(
   { kind, path }: PathAccess,
   process: TracedProcess | undefined,
 ): string | undefined {

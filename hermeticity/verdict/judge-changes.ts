@@ -10,7 +10,7 @@ import { isSharedMemory, type VerdictState } from './verdict-state.ts';
 const REPORTED_PER_NEW_FOLDER = 10;
 
 /** Takes a read that a change implies. */
-export interface Reads {
+interface Reads {
   look(access: PathAccess): void;
   /** Whether the action found something at this path. */
   found(path: AbsPath): boolean;

@@ -10,7 +10,7 @@ import { type AbsPath, absPath, isAtOrBelow } from '../../system/paths/absolute-
  * `fact`: it can be compared. `host`, `random`, `time`: it differs between machines or runs, and cannot be
  * compared. `free`: no result depends on it, or only through the process itself.
  */
-export type KernelUse = 'fact' | 'free' | 'host' | 'random' | 'time';
+type KernelUse = 'fact' | 'free' | 'host' | 'random' | 'time';
 
 /** The detail of a finding about files of processes that are not the action's. */
 export const OTHER_PROCESSES = 'other processes';

@@ -13,7 +13,7 @@ import type { PathAccess } from '../trace/access.ts';
 import { isHarmlessCache, isLockOfCargo } from './tool-caches.ts';
 import type { Location, VerdictState } from './verdict-state.ts';
 
-export interface Omission {
+interface Omission {
   readonly name: string;
   readonly reason: 'implied' | 'lens' | 'start-up';
   readonly why: string;

@@ -10,7 +10,7 @@ import { OTHER_FAMILY } from '../trace/socket-address.ts';
  * `fact`: a property of client/path-sets/machine.ts, or a kernel file. `quiet`: runtimes ask, and nearly every machine
  * gives the same answer. `net` and `host`: a finding, with this detail; the result is not kept.
  */
-export type Meaning =
+type Meaning =
   | { readonly fact: string; readonly quiet?: true }
   | { readonly net: string }
   | { readonly host: string };

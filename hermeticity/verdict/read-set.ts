@@ -12,7 +12,7 @@ import type { VerdictState } from './verdict-state.ts';
 /** What a listing showed, without what the action had made there itself. */
 export type Shown = ReadonlyMap<string, EntryType>;
 
-export interface ListedNames {
+interface ListedNames {
   /** Undefined if the tracer could not see them. */
   readonly shown: Shown | undefined;
   /** They changed while one listing was read: the command was shown these, or the earlier ones. */

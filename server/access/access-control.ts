@@ -5,7 +5,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { CredentialMemo } from './credential-memo.ts';
 import { type Identity, type IdentitySource, ROOT_IDENTITY } from './identity.ts';
 
-export interface AccessOptions {
+interface AccessOptions {
   /** The server's own token, which has all rights. */
   readonly token?: string | undefined;
   readonly identities?: IdentitySource | undefined;

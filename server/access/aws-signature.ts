@@ -19,7 +19,7 @@ export interface SignatureCheck {
   identify(request: SignedRequest): Identity | undefined;
 }
 
-export type SignedRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
+type SignedRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
 /** Returns an object that does not contain the keys, so that printing or logging it reveals nothing. */
 export function signatureCheck(

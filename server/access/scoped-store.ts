@@ -44,7 +44,7 @@ const SOME_RESULTS = any('results:read', 'results:write');
 const LABELS = any('labels:write');
 const UPLOADS = any('blobs:write');
 
-export type ScopedResults = Results & {
+type ScopedResults = Results & {
   /** Only in the own namespace: for what an upload in parts has left there. */
   getOwn(address: ResultAddress): Promise<StoredResult | undefined>;
   /** The result of each namespace that has one, in the order of the lookup. */

@@ -45,7 +45,7 @@ export interface TokenEntry {
 
 export type NewToken = Pick<TokenEntry, 'name' | 'namespace' | 'reads' | 'rights' | 'expiresAt'>;
 
-export type TokenState = 'valid' | 'expired' | 'revoked';
+type TokenState = 'valid' | 'expired' | 'revoked';
 
 const ID = /^[0-9a-f]{12}$/;
 const NAME = /^[0-9A-Za-z][0-9A-Za-z._@:/+-]{0,127}$/;

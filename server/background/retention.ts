@@ -48,7 +48,7 @@ const AGES = [
   ...[12, 6, 3, 1].map((hours) => hours * HOUR),
 ];
 
-export interface Retention {
+interface Retention {
   readonly history: History;
   /** The limit of the whole store. */
   readonly limit: () => number;

@@ -8,7 +8,7 @@ import { Throttle } from '../../store/scrub/throttle.ts';
 import type { Store } from '../../store/store.ts';
 import { SERVER } from '../limits.ts';
 
-export interface ScrubbingOptions {
+interface ScrubbingOptions {
   readonly store: Store;
   readonly storeFolder: string;
   readonly bytesPerSecond: number;

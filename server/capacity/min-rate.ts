@@ -11,7 +11,7 @@ import type { Clock } from './awake-clock.ts';
 import type { Capacity } from './capacity.ts';
 import { ConnectionSet, SetMember } from './connection-set.ts';
 
-export type MinRateLimits = Pick<ServerLimits, 'noProgressMs' | 'pressureNoProgressMs' | 'minProgressBytes'>;
+type MinRateLimits = Pick<ServerLimits, 'noProgressMs' | 'pressureNoProgressMs' | 'minProgressBytes'>;
 
 export class Transfer extends SetMember {
   readonly #clock: Clock;

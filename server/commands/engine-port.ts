@@ -12,7 +12,7 @@ export interface EnginePort {
   readonly openStore: (request: StoreRequest) => Promise<OpenedStore>;
 }
 
-export interface StoreRequest {
+interface StoreRequest {
   readonly fleet: FleetSettings;
   readonly accounts: readonly AccountSettings[];
   readonly onEvent: OnStoreEvent;

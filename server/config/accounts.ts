@@ -33,7 +33,7 @@ function namespaceIn(flag: string, text: string): Namespace {
   }
 }
 
-export interface GivenSizes {
+interface GivenSizes {
   readonly quotas: SizeByNamespace;
   readonly floors: SizeByNamespace;
 }
@@ -60,7 +60,7 @@ export function accountsOf(
 }
 
 /** What floors may promise together. */
-export interface MostFloors {
+interface MostFloors {
   readonly bytes: number;
   readonly name: string;
 }

@@ -7,7 +7,7 @@ import { type AccessSources, hasIdentities } from './access.ts';
 import { PULL_REQUESTS_ACCOUNT } from './accounts.ts';
 import type { Settings } from './settings.ts';
 
-export interface Reload {
+interface Reload {
   /** With which the server runs. */
   readonly settings: Settings;
   readonly configFile: string | undefined;

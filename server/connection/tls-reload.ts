@@ -8,7 +8,7 @@ import { messageOf } from '../../core/errors.ts';
 import { throwUnlessRegular } from '../../system/files/regular-file.ts';
 import { loadTlsIdentity, type TlsFiles, type TlsIdentity } from './tls.ts';
 
-export interface TlsReload {
+interface TlsReload {
   readonly files: TlsFiles;
   /** The identity that the server uses at the start. */
   readonly shown: TlsIdentity;

@@ -35,7 +35,7 @@ const FAULTS: ReadonlySet<GrpcStatus> = new Set(['INTERNAL', 'UNAVAILABLE', 'UNK
 type Headers = readonly string[];
 
 /** A refusal that is the usual answer of a method, such as a miss. It is prepared once, and is not logged. */
-export interface UsualRefusal {
+interface UsualRefusal {
   readonly status: GrpcStatus;
   readonly head: Headers;
 }
@@ -278,7 +278,7 @@ function trailersOf(error: AssayError): Record<string, string> {
 }
 
 /** The message as gRPC requires it: printable ASCII, and everything else percent-encoded. */
-export function statusMessage(error: AssayError): string {
+function statusMessage(error: AssayError): string {
   return plainMessage(error).replace(/[^\x20-\x24\x26-\x7e]/gu, encodeURIComponent);
 }
 

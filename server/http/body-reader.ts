@@ -13,7 +13,7 @@ import type { ServerContext } from '../context.ts';
  */
 const APPENDED_BYTES = 1024;
 
-export interface BodySource {
+interface BodySource {
   readonly stream: Readable;
   /** The minimum rate of the body: the reader reports waiting and progress to it. */
   readonly transfer: Transfer;

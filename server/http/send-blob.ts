@@ -13,9 +13,9 @@ import type { ServerLimits } from '../limits.ts';
 import type { ByteRange } from './range.ts';
 
 /** False if the client is gone or was cut. `bytes` must not change until the promise settles. */
-export type Send = (bytes: Buffer) => Promise<boolean>;
+type Send = (bytes: Buffer) => Promise<boolean>;
 
-export interface SendContext {
+interface SendContext {
   readonly capacity: Pick<Capacity, 'downloads' | 'reads' | 'zeroCopies' | 'sends'>;
   readonly limits: Pick<
     ServerLimits,
@@ -23,7 +23,7 @@ export interface SendContext {
   >;
 }
 
-export interface SendResult {
+interface SendResult {
   /** Less than the range if the client is gone or the blob ends early. */
   readonly bytes: number;
   readonly isDelivered: boolean;

@@ -16,7 +16,7 @@ import type { CountedLookup, LeaseEvent, Observer, Place, Session } from './obse
 import { PredictedResults } from './predictions.ts';
 
 /** The caller of a request, and the namespace that it names. */
-export interface Asked {
+interface Asked {
   readonly identity: Identity;
   readonly headers: IncomingHttpHeaders;
   /** Names the tool if it does not name itself. */
@@ -35,7 +35,7 @@ export interface LookedUp extends AskedResult {
   readonly found: boolean;
 }
 
-export interface AccountingOptions {
+interface AccountingOptions {
   readonly metrics: Pick<Metrics, 'lookedUp' | 'lookedUpBy' | 'denied'>;
   readonly onTrouble: (error: unknown) => void;
   readonly now?: () => number;

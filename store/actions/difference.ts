@@ -39,7 +39,7 @@ export interface ComparedAction {
   readonly inputRoot: Digest;
 }
 
-export type ReadDirectory = (digest: Digest) => Promise<Uint8Array>;
+type ReadDirectory = (digest: Digest) => Promise<Uint8Array>;
 
 /** Empty if the two are equal. Throws if the store no longer has one of them. */
 export async function differences(before: Hash, after: Hash, blobs: BlobReader): Promise<KeyDifference[]> {

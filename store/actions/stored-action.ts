@@ -4,7 +4,7 @@ import { Action, Command } from '../../core/proto/generated/reapi.ts';
 import { readBlob } from '../shared/read-blob.ts';
 import type { BlobReader } from '../store.ts';
 
-export interface StoredAction {
+interface StoredAction {
   readonly command: Command;
   readonly platform: ReadonlyMap<string, string>;
   readonly inputRoot: Digest;

@@ -44,7 +44,7 @@ interface DiskTenantParts {
   readonly uploads: Uploads;
 }
 
-export interface DiskEngine extends DiskTenantParts {
+interface DiskEngine extends DiskTenantParts {
   tenant(namespace: string): DiskTenantParts;
   readonly records: ResultRecords;
   readonly labels: LabelRecords;
@@ -66,7 +66,7 @@ export interface DiskEngine extends DiskTenantParts {
 /** `pause` is awaited after each shard and page. It stops the reconciliation by throwing. */
 export type Reconcile = (pause: (tookMs: number) => Promise<void>) => Promise<Reconciled>;
 
-export interface DiskEngineOptions {
+interface DiskEngineOptions {
   readonly onEvent: OnStoreEvent;
   readonly now: () => number;
   readonly clock: BootClock;

@@ -15,7 +15,7 @@ export function logFolder(directory: string): string {
   return join(directory, 'log');
 }
 
-export interface LogLimits {
+interface LogLimits {
   readonly logBytes: number;
   readonly logPartBytes: number;
 }

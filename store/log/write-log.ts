@@ -30,7 +30,7 @@ export interface WriteLog {
   close(): Promise<void>;
 }
 
-export interface WriteLogOptions {
+interface WriteLogOptions {
   readonly now?: () => number;
   /** Called at most once in STORE.logWarnMs. `lost`: entries that are not in the log. */
   readonly onTrouble?: (why: string, lost: number) => void;

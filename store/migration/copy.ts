@@ -35,7 +35,7 @@ export interface CopyProgress {
   readonly kept: number;
 }
 
-export interface CopyCounts {
+interface CopyCounts {
   readonly blobs: number;
   readonly bytes: number;
   readonly results: number;
@@ -43,7 +43,7 @@ export interface CopyCounts {
   readonly documents: number;
 }
 
-export interface CopyOptions {
+interface CopyOptions {
   readonly from: Engine;
   readonly to: Engine;
   readonly onProgress: (progress: CopyProgress) => void;

@@ -34,7 +34,7 @@ export type OutputDifference = { readonly path: string } & (
   | { readonly how: 'folder'; readonly gone: Side }
 );
 
-export type LogDifference = { readonly stream: 'stdout' | 'stderr' } & ByteDifference;
+type LogDifference = { readonly stream: 'stdout' | 'stderr' } & ByteDifference;
 
 type Kind = 'file' | 'folder' | 'link';
 

@@ -22,7 +22,7 @@ export interface ScrubProgress {
   readonly unusableResults: number;
 }
 
-export interface ScrubOptions {
+interface ScrubOptions {
   readonly inspection: Inspection;
   readonly throttle: Throttle | undefined;
   readonly now: () => number;

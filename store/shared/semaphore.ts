@@ -2,7 +2,7 @@
 // `acquire` rejects with ASSAY_OVERLOADED if the queue is full or the wait takes longer than `waitMs`.
 import { AssayError } from '../../core/errors.ts';
 
-export interface SemaphoreLimits {
+interface SemaphoreLimits {
   readonly permits: number;
   readonly maxWaiting: number;
   readonly waitMs: number;

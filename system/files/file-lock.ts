@@ -26,7 +26,7 @@ import {
   parseIdentity,
 } from '../process/process-identity.ts';
 
-export interface LockTimes {
+interface LockTimes {
   /** How long to wait for a live holder. */
   readonly waitMs: number;
   /** The age at which the lock of a holder that cannot be seen counts as abandoned. */
@@ -36,7 +36,7 @@ export interface LockTimes {
 /** A live process holds the lock, or took it over. */
 export class LockBusy extends Error {}
 
-export interface HeldLock {
+interface HeldLock {
   /** Throws LockBusy if another process took the lock over. */
   check(): void;
 }

@@ -3,14 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isSomeWingMissing } from './missing-wings.ts';
-import { isTestOfWing, ROOT, sourcesOf } from './sources.ts';
+import { exportedNames, isTestOfWing, ROOT, sourcesOf } from './sources.ts';
 
 const ROOMS = ['core', 'system', 'store', 'hermeticity', 'client', 'server', 'bin', 'wings'];
 
 /** What every wing exports, and what the build makes of it. */
 const PORTS: readonly string[] = ['wing', 'stepHook', 'library'];
-
-const EXPORT = /^export (?:abstract )?(?:async )?(?:const|function\*?|class|interface|type) (\w+)/gm;
 
 const DOUBLE = 7;
 
@@ -19,7 +17,7 @@ test(`at most ${DOUBLE} exported names exist twice`, () => {
     (file) => !isTestOfWing(file) && !file.startsWith('core/proto/generated/'),
   );
   const exported = files.flatMap((file) =>
-    [...new Set(namesIn(readFileSync(join(ROOT, file), 'utf8')))].map((name) => ({ name, file })),
+    [...new Set(exportedNames(readFileSync(join(ROOT, file), 'utf8')))].map((name) => ({ name, file })),
   );
   const places = Map.groupBy(exported, ({ name }) => name);
   const double = [...places].filter(([name, found]) => found.length > 1 && !PORTS.includes(name));
@@ -33,11 +31,7 @@ test(`at most ${DOUBLE} exported names exist twice`, () => {
 test('exported names are found in each form', () => {
   const source =
     'export const a = 1;\nexport async function b() {}\nexport abstract class C {}\nexport type D = 1;\n';
-  expect(namesIn(`${source}export interface E {}\nconst f = 1;\n  export const g = 1;\n`)).toEqual([
+  expect(exportedNames(`${source}export interface E {}\nconst f = 1;\n  export const g = 1;\n`)).toEqual([
     ...'abCDE',
   ]);
 });
-
-function namesIn(source: string): string[] {
-  return [...source.matchAll(EXPORT)].map(([, name = '']) => name);
-}

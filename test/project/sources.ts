@@ -16,6 +16,8 @@ export interface Import {
 const IMPORT =
   /^\s*(?:import|export)\s(?<clause>[^'"]*?)from\s+['"](?<from>[^'"]+)['"]|\bimport\(\s*['"](?<late>[^'"]+)['"]|^import\s+['"](?<bare>[^'"]+)['"]/gm;
 
+const EXPORT = /^export (?:abstract )?(?:async )?(?:const|function\*?|class|interface|type) (\w+)/gm;
+
 export function sourcesOf(room: string): string[] {
   return readdirSync(join(ROOT, room), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
@@ -34,6 +36,10 @@ export function wingNames(): string[] {
 /** The tests and benchmarks of a wing lie in the wing, so that they go with it. */
 export function isTestOfWing(file: string): boolean {
   return /^wings\/[^/]+\/(test|bench)\//.test(file);
+}
+
+export function exportedNames(source: string): string[] {
+  return [...source.matchAll(EXPORT)].map(([, name = '']) => name);
 }
 
 export function importsOf(file: string): Import[] {

@@ -6,13 +6,13 @@ import type { SentInputs } from './bazel-inputs.ts';
 import { Cancellations } from './cancellations.ts';
 import { frames } from './frames.ts';
 
-export interface WorkResponse {
+interface WorkResponse {
   readonly succeeded: boolean;
   readonly output: Buffer;
 }
 
 /** `signal` aborts when Bazel cancels the request. */
-export type AnswerRequest = (
+type AnswerRequest = (
   args: readonly string[],
   inputs: SentInputs,
   signal: AbortSignal,

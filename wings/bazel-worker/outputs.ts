@@ -9,7 +9,7 @@ import { type RelPath, ROOT, relPathFromUser, toSystemPath } from '../../core/pa
 
 const MARKER = '--assay-output=';
 
-export interface NamedOutputs {
+interface NamedOutputs {
   /** The arguments for the tool. */
   readonly args: readonly string[];
   readonly outputs: readonly RelPath[];

@@ -21,7 +21,7 @@ import { BUNDLE } from './limits.ts';
 import { RECORDS_PATH, type RecordsRequest } from './records-request.ts';
 import { orRemoteFault, type RemoteKinds, type RemotePlace } from './remote-destination.ts';
 
-export interface ServerRecords extends RecordSource {
+interface ServerRecords extends RecordSource {
   close(): void;
 }
 

@@ -28,7 +28,7 @@ export interface Sums<Run> {
   stored(): object;
 }
 
-export interface Periods<S> {
+interface Periods<S> {
   /** Of the documents. */
   readonly kind: string;
   /** The begin of the period in which a time lies. */

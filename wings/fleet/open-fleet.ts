@@ -14,7 +14,7 @@ import { openS3Objects, type S3Bucket } from './engine/s3/s3-objects.ts';
 import { readS3Settings } from './engine/s3/settings.ts';
 import { FLEET } from './limits.ts';
 
-export interface FleetStoreOptions {
+interface FleetStoreOptions {
   /** `postgres://…` */
   readonly index: string;
   /** `s3://…` */

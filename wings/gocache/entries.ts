@@ -26,7 +26,7 @@ export interface GoCacheEntry {
   readonly storedAt: number;
 }
 
-export interface EntriesOptions {
+interface EntriesOptions {
   readonly store: Store;
   readonly remote?: Remote | undefined;
   readonly report: Report;

@@ -9,7 +9,7 @@ import { GOCACHE } from './limits.ts';
 import { type Answer, type Request, readRequest } from './request.ts';
 import { RequestReader } from './request-reader.ts';
 
-export interface GoCache {
+interface GoCache {
   readonly files: DiskFiles;
   /** Undefined if there is no usable store: then every request is a miss and nothing is stored. */
   readonly entries: Entries | undefined;

@@ -8,7 +8,7 @@ import type { ListedDivergence } from '../../store/review/divergences.ts';
 import type { ForgetProgress, ForgetReport } from '../../store/review/forget.ts';
 import { type Selection, selectionTexts } from '../../store/review/selection.ts';
 
-export interface RemoteForget {
+interface RemoteForget {
   readonly selection: Selection;
   readonly remove: boolean;
   readonly listed: number;

@@ -6,7 +6,7 @@ import { findRefusal } from '../../client/graph/trial.ts';
 import type { RunContext } from '../../client/run/context.ts';
 import { type DraftStep, type DraftSurroundings, draftTexts } from './draft.ts';
 
-export interface Acceptance extends DraftSurroundings {
+interface Acceptance extends DraftSurroundings {
   readonly root: string;
   readonly context: RunContext;
 }

@@ -28,7 +28,7 @@ A hit is evidence: every file, tool and variable that the command was seen to re
 \`assay mcp\` serves the same by the Model Context Protocol: \`{ "mcpServers": { "assay": { "command": "assay", "args": ["mcp"] } } }\` gives the tools run_step, run_affected, explain, audit, status and show_log.`;
 
 /** What became of the file. */
-export type WrittenSection = 'created' | 'added' | 'updated' | 'unchanged';
+type WrittenSection = 'created' | 'added' | 'updated' | 'unchanged';
 
 export function writeAgentsSection(root: string): WrittenSection {
   const file = join(root, AGENTS_FILE);

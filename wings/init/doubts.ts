@@ -4,7 +4,7 @@ import type { Audit } from '../../client/audit/audit.ts';
 import type { Step } from '../../client/config/step.ts';
 import { ROOT } from '../../core/path.ts';
 
-export interface Seen {
+interface Seen {
   readonly audit: Audit;
   readonly outputs: readonly string[];
   /** Ignored files that it read and that no observed step writes. */

@@ -30,7 +30,7 @@ export const SCHEMA = 'node_modules/assay/schema/assay.schema.json';
 type Fields = Record<string, unknown>;
 
 /** The texts of the files that exist, by path. */
-export type ExistingTexts = ReadonlyMap<RelPath, string>;
+type ExistingTexts = ReadonlyMap<RelPath, string>;
 
 export interface DraftSurroundings {
   readonly hasSchema: boolean;

@@ -2,7 +2,7 @@
 // Every other step, field and comment stays as it is; only the "Not sure" remarks of a rewritten step are replaced.
 import { applyEdits, findNodeAtLocation, modify, parseTree } from 'jsonc-parser';
 
-export interface MergedStep {
+interface MergedStep {
   readonly name: string;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly remarks: readonly string[];

@@ -2,7 +2,7 @@
 // A line that does anything else, or passes arguments, is no chain: it is observed as a whole.
 import { isCleaning } from '../../client/config/cleaning-script.ts';
 
-export interface LinkedScript {
+interface LinkedScript {
   /** It only runs other scripts. */
   readonly isChain: boolean;
   /** The scripts that npm runs before it, or instead of it. Without cycles. */

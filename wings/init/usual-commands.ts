@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export interface UsualCommand {
+interface UsualCommand {
   readonly name: string;
   readonly command: readonly [string, ...string[]] | string;
   readonly env?: readonly string[];

@@ -44,7 +44,7 @@ export function checkOfTask(bytes: Buffer, what: string): void {
     throw malformed(`${what} is not of version 1 and of the kind ${KIND}`);
 }
 
-export interface Folder {
+interface Folder {
   readonly directories: readonly MiseDigest[];
   readonly files: readonly MiseDigest[];
 }

@@ -30,7 +30,7 @@ const OF_INSTALL: ReadonlySet<string> = new Set([
   'pnpm-workspace.yaml',
 ]);
 
-export interface FoundFiles {
+interface FoundFiles {
   /** Plain files and links, sorted. */
   readonly paths: readonly RelPath[];
   /** Links that lead out of the workspace, and what is neither a file, a folder nor a link. */

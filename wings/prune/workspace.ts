@@ -14,7 +14,7 @@ import { PNPM_LOCK, prunePnpmLock } from './pnpm-lock.ts';
 const OTHER_LOCKS = ['yarn.lock', 'bun.lock', 'bun.lockb', 'deno.lock'];
 const ALL_LOCKS = [PNPM_LOCK, ...NPM_LOCKS, ...OTHER_LOCKS];
 
-export interface PrunableWorkspace {
+interface PrunableWorkspace {
   readonly root: string;
   readonly lockFile: string;
   readonly observations: StatRecorder;

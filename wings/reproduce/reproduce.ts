@@ -24,7 +24,7 @@ export async function reproduceRequest(request: RunRequest, context: RunContext)
   return reproduceAction(keyAction(request, context), context, { fixedVariables: Object.fromEntries(fixed) });
 }
 
-export interface Before {
+interface Before {
   readonly seen?: TracedRun;
   readonly fixedVariables?: Readonly<Record<string, string>>;
 }

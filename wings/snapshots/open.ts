@@ -7,7 +7,7 @@ import type { Cache } from '../../client/run/caches.ts';
 import type { Namespace } from '../../core/namespace.ts';
 import { type Fits, type OnRefused, type SnapshotRemote, SnapshotStore } from './snapshot-store.ts';
 
-export interface SnapshotSettings {
+interface SnapshotSettings {
   readonly namespace: Namespace;
   /** Restores only snapshots whose paths this function accepts; by default all. */
   readonly fits?: Fits;

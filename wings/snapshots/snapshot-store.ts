@@ -25,7 +25,7 @@ export interface SnapshotRemote {
   readonly labels: RemoteLabels;
 }
 
-export interface SnapshotStoreOptions {
+interface SnapshotStoreOptions {
   /** The namespace in the local store, and below the remote's own. */
   readonly namespace: Namespace;
   /** Restores only snapshots whose paths this function accepts; by default all. */
@@ -55,7 +55,7 @@ export interface Restored {
   readonly madeInMs: number;
 }
 
-export type LabelAt = Pick<Restored, 'label' | 'from'>;
+type LabelAt = Pick<Restored, 'label' | 'from'>;
 
 export class SnapshotStore {
   readonly #namespace: Namespace;

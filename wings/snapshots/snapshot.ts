@@ -18,7 +18,7 @@ export interface Snapshot {
 }
 
 /** What a snapshot says of itself. Two snapshots that differ in it alone have the same content. */
-export interface SnapshotOrigin {
+interface SnapshotOrigin {
   /** How long the content took to make, if known. */
   readonly madeInMs?: number;
   /** Where it was taken. */
@@ -91,7 +91,7 @@ export async function outputsIn(bytes: Uint8Array, readTree: ReadTree): Promise<
   return outputs;
 }
 
-export function pathsIn(result: ActionResult): string[] {
+function pathsIn(result: ActionResult): string[] {
   const { outputFiles, outputDirectories, outputSymlinks } = result;
   return [...outputFiles, ...outputDirectories, ...outputSymlinks].map(({ path }) => path);
 }

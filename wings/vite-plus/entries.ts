@@ -24,7 +24,7 @@ import type { Metadata, TaskEntry, TaskKeys } from './messages.ts';
 /** The path of the second output of a result. The first is the value. */
 const BLOB = 'blob';
 
-export interface FoundEntry extends TaskEntry {
+interface FoundEntry extends TaskEntry {
   /** Of an entry that only the secondary key led to. */
   readonly key?: Uint8Array;
 }

@@ -8,7 +8,7 @@ import { AssayError, messageOf } from '../../core/errors.ts';
 import { VITE_PLUS } from './limits.ts';
 
 /** Reads a part to its end. It may keep none of the pieces. */
-export type TakePart = (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
+type TakePart = (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
 
 /** `expected`: the names that a part may have, each at most once. Resolves when all parts are taken. */
 export async function readParts(

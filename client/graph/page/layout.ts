@@ -12,12 +12,12 @@ const SHAPE = 1.7;
 const FEW_ROWS = 24;
 const SWEEPS = 8;
 
-export interface Point {
+interface Point {
   readonly x: number;
   readonly y: number;
 }
 
-export interface DrawnEdge {
+interface DrawnEdge {
   readonly from: number;
   readonly to: number;
   /** The bends between its two boxes. */

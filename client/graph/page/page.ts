@@ -19,7 +19,7 @@ interface DrawnForecast {
   readonly why: string;
 }
 
-export interface PageOptions {
+interface PageOptions {
   readonly root: string;
   /** The forecast of --dry-run, by step. */
   readonly forecasts: ReadonlyMap<string, DrawnForecast>;

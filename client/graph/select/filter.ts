@@ -13,7 +13,7 @@ import { AssayError } from '../../../core/errors.ts';
 import type { RelPath } from '../../../core/path.ts';
 import type { Package } from '../../config/packages.ts';
 
-export interface Filter {
+interface Filter {
   readonly text: string;
   readonly isNegated: boolean;
   readonly name?: string;
@@ -26,7 +26,7 @@ export interface Filter {
 }
 
 /** The paths that changed since a commit. */
-export type ChangedSince = (ref: string) => readonly RelPath[];
+type ChangedSince = (ref: string) => readonly RelPath[];
 
 const SELECTOR = /^(?<name>[^{}[\]]*)(?:\{(?<folder>[^{}[\]]+)\})?(?:\[(?<since>[^{}[\]]+)\])?$/;
 

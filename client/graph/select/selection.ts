@@ -5,7 +5,7 @@ import { AssayError } from '../../../core/errors.ts';
 import type { RelPath } from '../../../core/path.ts';
 import type { Step, StepTable } from '../../config/step.ts';
 
-export interface StepSelection {
+interface StepSelection {
   /** "build", "pkg#build", "@scope/*#test"; none: every step. */
   readonly names: readonly string[];
   /**

@@ -29,7 +29,7 @@ export class BrokenCall extends Error {}
 /** Something between the client and a gRPC server answered, or a server without gRPC. */
 export class HttpAnswer extends BrokenCall {}
 
-export interface ChannelOptions {
+interface ChannelOptions {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;

@@ -57,7 +57,7 @@ const SHAPES = {
   flat: {},
 } satisfies Record<string, Shape>;
 
-export interface BlobOutcome {
+interface BlobOutcome {
   readonly digest: Digest;
   readonly code: number;
   readonly text: string;

@@ -31,7 +31,7 @@ const READING: ReadonlySet<Right> = new Set([
   'server:stats',
 ]);
 
-export interface SessionCookie {
+interface SessionCookie {
   /** The value of Set-Cookie. */
   readonly header: string;
   readonly identity: Identity;

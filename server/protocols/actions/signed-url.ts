@@ -20,7 +20,7 @@ export function signedUrl(exchange: Exchange, subject: string, now = Date.now())
   return `${originOf(exchange)}/actions/${path}?sig=${sign(path).toString('hex')}`;
 }
 
-export interface SignedSubject {
+interface SignedSubject {
   readonly subject: string;
   /** The header Authorization of the request that asked for the URL. */
   readonly authorization: string | undefined;

@@ -14,7 +14,7 @@ import { assembled, assembledSize, assemblies } from '../shared/assembly.ts';
 import { blocksIn } from './block-list.ts';
 import { answerHeaders } from './headers.ts';
 
-export interface BlobUpload {
+interface BlobUpload {
   readonly address: ResultAddress;
   /** Part of the address of each block, so that blocks of two uploads do not mix. */
   readonly uploadId: string;

@@ -6,7 +6,7 @@ import { AssayError } from '../../../core/errors.ts';
 import { MESSAGE } from '../../../core/limits.ts';
 import { mostDigestsIn, readDigest, readShortVarint } from './wire-digest.ts';
 
-export interface DigestList {
+interface DigestList {
   readonly instanceName: string;
   readonly digests: readonly Digest[];
   readonly digestFunction: number;

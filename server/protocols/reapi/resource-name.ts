@@ -13,7 +13,7 @@ import type { Namespace } from '../../../core/namespace.ts';
 import { PROTOCOL } from '../../limits.ts';
 import { namespaceOf } from './instance.ts';
 
-export interface BlobName {
+interface BlobName {
   readonly namespace: Namespace;
   readonly digest: Digest;
   readonly isCompressed: boolean;

@@ -17,7 +17,7 @@ export interface ResultQuery extends AboutAction {
   readonly inlineOutputFiles: readonly string[];
 }
 
-export interface ResultUpdate extends AboutAction {
+interface ResultUpdate extends AboutAction {
   /** As it was sent. The store decodes it. */
   readonly result: Uint8Array;
 }

@@ -12,7 +12,7 @@ import type { ScopedUploads } from '../../access/scoped-store.ts';
 /** By the whole store's uploads and the scoped id. */
 const ownersOf = new WeakMap<Uploads, Map<string, symbol>>();
 
-export interface OwnUpload {
+interface OwnUpload {
   readonly id: string;
   readonly isShared: boolean;
 }

@@ -22,7 +22,7 @@ export interface WriteRequest {
 }
 
 /** Called in order: one `request`, then its data in any number of pieces. */
-export interface WriteSink {
+interface WriteSink {
   request(request: WriteRequest): void;
   data(piece: Buffer): void;
 }

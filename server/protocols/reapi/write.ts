@@ -37,7 +37,7 @@ export async function write(call: Call): Promise<void> {
 }
 
 /** Sending a small blob again costs less than recording its progress. */
-export function isResumable({ size }: Digest): boolean {
+function isResumable({ size }: Digest): boolean {
   return size > STORE.chunkBytes;
 }
 

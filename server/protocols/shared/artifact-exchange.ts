@@ -13,7 +13,7 @@ import { checkCreated, checkPreconditions, isCreateOnly } from './conditions.ts'
 import { refusePartialPut } from './partial-put.ts';
 import { receiveBlob } from './receive-blob.ts';
 
-export interface SendOptions {
+interface SendOptions {
   readonly protocol: Protocol;
   readonly describe?: (attributes: Attributes) => Headers;
   /**
@@ -57,7 +57,7 @@ async function verifyWhole(exchange: Exchange, blob: Blob): Promise<void> {
   for await (const _chunk of blob.chunks()) if (exchange.request.socket.destroyed) return;
 }
 
-export interface ReceiveOptions {
+interface ReceiveOptions {
   readonly attributes?: Attributes;
   /** The hash that the client announced for the body. */
   readonly hash?: Hash | undefined;

@@ -8,7 +8,7 @@ import type { Exchange } from '../../http/exchange.ts';
  * `known`: the client already has this content. `failed`: If-Match does not hold. `none`: no condition
  * applies.
  */
-export type ConditionOutcome = 'known' | 'failed' | 'none';
+type ConditionOutcome = 'known' | 'failed' | 'none';
 
 /** `entityTag`: the tag of the stored content, if there is any. */
 export function evaluateConditions(

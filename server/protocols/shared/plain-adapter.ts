@@ -11,7 +11,7 @@ import { type Adapter, badKey, methodNotAllowed, type RequestTarget } from './ad
 import { artifactAddress } from './artifact.ts';
 import { GET_ARTIFACT, PUT_ARTIFACT, receiveArtifact, sendArtifact } from './artifact-exchange.ts';
 
-export interface PlainProtocol {
+interface PlainProtocol {
   readonly protocol: Protocol;
   readonly base: string;
   readonly atRoot?: string;

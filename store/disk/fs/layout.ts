@@ -78,7 +78,7 @@ function isOtherVersion(name: string): boolean {
 }
 
 /** Two digits of the hash: no folder gets too many files. */
-export function shardOf(hash: Hash): string {
+function shardOf(hash: Hash): string {
   return hash.slice(0, 2);
 }
 

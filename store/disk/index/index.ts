@@ -62,9 +62,9 @@ export interface HoldingsListener {
 }
 
 /** A blob's presence without the fields that `add` sets. */
-export type NewPresence = Omit<Presence, 'tick' | 'position'>;
+type NewPresence = Omit<Presence, 'tick' | 'position'>;
 
-export interface ResultEntry {
+interface ResultEntry {
   readonly record: Buffer;
   readonly generation: number;
 }

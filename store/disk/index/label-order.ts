@@ -19,7 +19,7 @@ const EMPTY_PREFIX: Buffer = Buffer.alloc(0);
 const FIRST_PAGE = 8;
 const MAX_PAGE = 64;
 
-export interface OrderedLabel {
+interface OrderedLabel {
   readonly label: string;
   readonly number: number;
 }

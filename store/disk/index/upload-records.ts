@@ -12,7 +12,7 @@ export interface UploadEntry extends UploadRecord {
   readonly generation: number;
 }
 
-export type NewUpload = Omit<UploadEntry, 'isFinished'>;
+type NewUpload = Omit<UploadEntry, 'isFinished'>;
 
 /** A row of the table. Its key is a hash of the upload's id. */
 export interface UploadRow extends UploadEntry {

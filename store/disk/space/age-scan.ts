@@ -5,13 +5,13 @@
 // already. So no blob is left only after a pass from the first row on has found none.
 import type { Age } from '../index/records.ts';
 
-export interface AgeRow {
+interface AgeRow {
   readonly key: Buffer;
   readonly age: Age;
 }
 
 /** At most that many rows of a kind, after a row or from the first on. */
-export type Rows = (after: Buffer | undefined, most: number) => readonly AgeRow[];
+type Rows = (after: Buffer | undefined, most: number) => readonly AgeRow[];
 
 export interface WantedAges {
   readonly rows: Rows;

@@ -59,7 +59,7 @@ const UNLIMITED: Reservation = {
 /** The bytes that are kept free for others than this writer. */
 type KeptFor = (writer: Holder | undefined) => number;
 
-export interface SpaceOptions {
+interface SpaceOptions {
   readonly source: UsageSource;
   readonly eviction: SpaceEviction;
   /** Called repeatedly: a share of a disk may change. */

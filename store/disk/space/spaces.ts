@@ -10,7 +10,7 @@ import type { UploadRecords } from '../index/upload-records.ts';
 import { type Evicted, type Eviction, NOTHING_EVICTED, sumOf } from './eviction.ts';
 import { Space, type SpaceEviction, spaceRequestFor, type UsageSource, withinAll } from './space.ts';
 
-export interface SpacesParts {
+interface SpacesParts {
   readonly source: UsageSource;
   readonly eviction: Eviction;
   readonly sweeper: Sweeper;

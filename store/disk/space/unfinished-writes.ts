@@ -8,7 +8,7 @@ import { allocatedBytes } from '../index/byte-count.ts';
 import type { SpaceRequest } from './space-queue.ts';
 
 /** What an unfinished write needs of the space. */
-export interface Admission {
+interface Admission {
   /** Reserves the bytes. A promise if the write has to wait for them. */
   acquire(request: SpaceRequest): Promise<void> | undefined;
   /** That many reserved bytes count as usage from now on. */

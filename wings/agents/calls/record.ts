@@ -32,7 +32,7 @@ export interface CallAnswer {
   readonly bytes: Buffer;
 }
 
-export interface AnswerRecord {
+interface AnswerRecord {
   readonly bytes: Uint8Array;
   readonly contents: readonly Sealed[];
 }
@@ -66,7 +66,7 @@ export function valueIn({ kind, bytes }: CallAnswer): unknown {
   throw Object.assign(new Error(String(message)), { name: String(name) });
 }
 
-export interface CallTimes {
+interface CallTimes {
   readonly startedAt: number;
   readonly endedAt: number;
   /** The folder above the one that the call wrote. */

@@ -9,7 +9,7 @@ import type { RunEvent } from '../../../client/terminal/events.ts';
 import { CALLS_NAMESPACE, type CheckedCall } from './key.ts';
 import { CALLS } from './limits.ts';
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly storeFolder: string;
   readonly workspace: CheckedCall['request']['workspace'];
   readonly remote: string | undefined;

@@ -6,14 +6,14 @@ import { remoteToken } from '../../../client/remote/token.ts';
 import { bun } from '../../../core/bun.ts';
 import { AGENTS } from '../limits.ts';
 
-export interface OwnCommand {
+interface OwnCommand {
   readonly folder: string;
   readonly args: readonly string[];
   readonly signal: AbortSignal;
   onLine(line: string): void;
 }
 
-export interface OwnEnd {
+interface OwnEnd {
   readonly exitCode: number;
   /** The end of its standard error. */
   readonly said: string;

@@ -17,7 +17,7 @@ export interface Served {
   readonly remote: readonly string[];
 }
 
-export interface Call {
+interface Call {
   readonly given: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
   /** Called at most AGENTS.progressSteps times. */

@@ -8,7 +8,7 @@ import { AGENTS } from '../limits.ts';
 import type { RemoteStatus, StoreStatus } from './places.ts';
 import type { StepStatus } from './steps.ts';
 
-export interface Status {
+interface Status {
   readonly steps: readonly StepStatus[];
   readonly store: StoreStatus;
   readonly remote?: RemoteStatus | undefined;

@@ -21,7 +21,7 @@ import { ActionMessages } from './messages.ts';
 import type { IsPrivate } from './private-sets.ts';
 import type { RecordSource, SourceResult } from './source.ts';
 
-export interface CollectOptions {
+interface CollectOptions {
   readonly records: RecordSource;
   readonly blobs: Blobs;
   readonly made: Maker;

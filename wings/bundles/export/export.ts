@@ -14,7 +14,7 @@ import { signBundle } from '../format/signature.ts';
 import { type Sink, writeBundle } from '../format/writer.ts';
 import type { Collected } from './collect.ts';
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly collected: Collected;
   readonly blobs: Blobs;
   readonly sink: Sink;

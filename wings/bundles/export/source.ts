@@ -27,7 +27,7 @@ export interface RecordSource {
   get(result: SourceResult): Promise<StoredResult | undefined>;
 }
 
-export interface KnownSet {
+interface KnownSet {
   readonly action: Hash;
   readonly set: Digest;
 }
@@ -40,14 +40,14 @@ export interface SourceResult {
 }
 
 /** The namespace of an identity, and what is asked for below it. A local store has no identities. */
-export interface Within {
+interface Within {
   readonly identity: Namespace;
   readonly requested: Namespace;
 }
 
 export const LOCALLY: Within = { identity: DEFAULT_NAMESPACE, requested: DEFAULT_NAMESPACE };
 
-export interface StoreRecords {
+interface StoreRecords {
   readonly review: Review;
   /** Named as the kinds of a bundle are. */
   readonly results: Pick<Results, 'get'>;

@@ -74,7 +74,7 @@ export function signedText(bundle: Hash): Buffer {
 }
 
 /** Where each slice lies in the file. */
-export interface Places {
+interface Places {
   readonly manifest: readonly SlicePlace[];
   readonly content: readonly SlicePlace[];
 }

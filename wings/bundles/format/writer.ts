@@ -21,7 +21,7 @@ export interface Sink {
   write(bytes: Uint8Array): Promise<void>;
 }
 
-export interface WrittenBundle {
+interface WrittenBundle {
   readonly head: Head;
   /** Slices of the sizes that the head announces. */
   readonly manifest: Iterable<Buffer>;

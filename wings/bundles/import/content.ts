@@ -21,7 +21,7 @@ export interface StoredContent {
   readonly bytes: number;
 }
 
-export type OnContent = (done: StoredContent, of: StoredContent) => void;
+type OnContent = (done: StoredContent, of: StoredContent) => void;
 
 export async function storeContent(
   reader: BundleReader,

@@ -17,7 +17,7 @@ export interface BundleManifest {
   close(): void;
 }
 
-export interface ManifestCounts {
+interface ManifestCounts {
   readonly results: number;
   readonly sets: number;
   readonly labels: number;

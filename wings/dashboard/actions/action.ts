@@ -32,7 +32,7 @@ import type { StoredDetails, StoredRow } from '../runs/run-documents.ts';
 
 const LISTED_RUNS = 20;
 
-export interface WantedAction {
+interface WantedAction {
   readonly key: Hash;
   /** As a run shows it. Undefined: the own one, then those of the runs with this action. */
   readonly namespace: string | undefined;

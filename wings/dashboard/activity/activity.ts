@@ -23,7 +23,7 @@ import { addLookup, RequestGroups } from './groups.ts';
 import { withOtherNodes } from './shared-groups.ts';
 import { LiveTail } from './tail.ts';
 
-export interface ActivityOptions {
+interface ActivityOptions {
   /** Undefined: nothing is kept, and the figures are those of this process. */
   readonly history: History | undefined;
   /** Bytes since the start, of all namespaces together. */

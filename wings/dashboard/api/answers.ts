@@ -43,7 +43,7 @@ import type { Setup } from './schemas/setup.ts';
 import type { Storage } from './schemas/storage.ts';
 import type { Trends } from './schemas/trends.ts';
 
-export interface Period {
+interface Period {
   /** Until now. */
   readonly days?: number | undefined;
 }
@@ -118,7 +118,7 @@ export async function tail({ server, store }: Exchange, after?: string): Promise
   return activityOf(server).tail.read(store.counted, after);
 }
 
-export interface FiguresQuery {
+interface FiguresQuery {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly namespace?: string | undefined;
@@ -226,13 +226,13 @@ export function trends(exchange: Exchange, { weeks = 12, ...query }: Partial<Tre
   return trendsAnswer(trendsOf(storeHistoryOf(exchange)), exchange.store.reported, asked);
 }
 
-export function storeHistoryOf({ server: { wholeStore } }: Exchange): History {
+function storeHistoryOf({ server: { wholeStore } }: Exchange): History {
   if (wholeStore.history) return wholeStore.history;
   throw new AssayError('ASSAY_NOT_FOUND', 'the store of this server keeps no history');
 }
 
 /** As the client addresses the server. */
-export function addressOf({ request }: Exchange): string {
+function addressOf({ request }: Exchange): string {
   const isEncrypted = 'encrypted' in request.socket;
   return `${isEncrypted ? 'https' : 'http'}://${request.headers.host ?? 'localhost'}`;
 }

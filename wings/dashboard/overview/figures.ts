@@ -13,7 +13,7 @@ import type { Figures, LeaseTotals, Totals } from '../api/schemas/now.ts';
 
 export const DAY = 24 * HOUR;
 
-export interface Span {
+interface Span {
   readonly from: number;
   readonly to: number;
 }

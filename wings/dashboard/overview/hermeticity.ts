@@ -6,7 +6,7 @@ import { type DivergenceReader, divergenceRow } from './divergence-row.ts';
 import type { ReviewedSteps } from './step-review.ts';
 import type { Surveyed } from './survey.ts';
 
-export interface HermeticityQuery {
+interface HermeticityQuery {
   readonly from: number;
   readonly to: number;
 }

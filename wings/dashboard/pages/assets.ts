@@ -25,7 +25,7 @@ export const ASSET_FILES = {
 } as const;
 
 /** The modules of the script. The bundle has all of them in the first. */
-export const SCRIPT_MODULES = ['main', 'charts', 'copy', 'lights', 'tail', 'visible'] as const;
+const SCRIPT_MODULES = ['main', 'charts', 'copy', 'lights', 'tail', 'visible'] as const;
 
 const TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',

@@ -1,7 +1,7 @@
 // The parts that several pages share: tables, figures, badges, code to copy, and what an empty page says.
 import { Html, html, multiline, NOTHING, type Value } from '../../../core/html/html.ts';
 
-export interface Column {
+interface Column {
   readonly title: string;
   /** Aligned to the right. */
   readonly isNumber?: boolean;

@@ -64,7 +64,7 @@ const PAGE = { route: 'page', htmlErrors: HTML_ERRORS, acceptsSession: true } as
 const PUBLIC = { ...PAGE, isPublic: true } as const;
 
 /** Another page of this server is meant. */
-export interface Redirect {
+interface Redirect {
   readonly path: string;
   readonly isElsewhere: true;
 }

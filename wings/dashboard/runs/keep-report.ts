@@ -29,7 +29,7 @@ import {
   reportRow,
 } from './run-documents.ts';
 
-export interface ReportContext {
+interface ReportContext {
   readonly history: History;
   /** The limit of the whole store, and who has a quota. */
   readonly limit: number;
@@ -41,7 +41,7 @@ export interface ReportContext {
   readonly now: number;
 }
 
-export interface KeptRun {
+interface KeptRun {
   readonly savedMs: number;
   /** Settles when the misses are explained, and never rejects. */
   readonly explained: Promise<void>;

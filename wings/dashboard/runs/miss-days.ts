@@ -21,7 +21,7 @@ interface Miss {
   readonly commandMs: number;
 }
 
-export interface StepSum {
+interface StepSum {
   readonly step: string;
   readonly repository?: string;
   count: number;
@@ -96,7 +96,7 @@ export class MissDays {
 }
 
 /** Sums of misses by cause, while they are counted. */
-export class MissSums implements Sums<RunMisses> {
+class MissSums implements Sums<RunMisses> {
   runs = 0;
   misses = 0;
   lostMs = 0;

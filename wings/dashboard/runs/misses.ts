@@ -19,7 +19,7 @@ import {
 
 const LISTED_STEPS = 5;
 
-export interface MissesQuery {
+interface MissesQuery {
   /** The whole day of this time counts. */
   readonly from: number;
   readonly to: number;

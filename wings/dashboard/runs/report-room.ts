@@ -10,7 +10,7 @@ import type { History } from '../../../store/history.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 
-export interface RoomOf {
+interface RoomOf {
   readonly history: Pick<History, 'usedBytes'>;
   /** Of the whole store. */
   readonly limit: number;

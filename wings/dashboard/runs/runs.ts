@@ -77,7 +77,7 @@ function isWanted(row: StoredRow, query: RunsQuery): boolean {
 /** Enough to know a run by. */
 const SHOWN_NAMES = 3;
 
-export function publicRow(stored: StoredRow): RunRow {
+function publicRow(stored: StoredRow): RunRow {
   const { names, likeness: _likeness, receivedAt: _receivedAt, parts: _parts, ...row } = stored;
   return names.length === 0 ? row : { ...row, ran: names.slice(0, SHOWN_NAMES) };
 }
@@ -107,7 +107,7 @@ class Choices {
   }
 }
 
-export interface RunReader {
+interface RunReader {
   /** Whether the reader can see the action of a key. */
   isStored(key: string): Promise<boolean>;
   /** Reads logs of the runs of a namespace. Undefined if the reader may not. */

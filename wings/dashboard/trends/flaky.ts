@@ -17,7 +17,7 @@ import { idOf } from '../stored-step.ts';
 export const FLAKY_KIND = 'flaky';
 
 /** Two runs under one key. */
-export interface FlakyPair {
+interface FlakyPair {
   readonly key: string;
   readonly passed: { readonly run: string; readonly at: string };
   readonly failed: { readonly run: string; readonly at: string; readonly exitCode: number };

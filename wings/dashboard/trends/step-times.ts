@@ -56,7 +56,7 @@ export async function timesWith(
 }
 
 /** From `first` on, the step was slower than until `last`. */
-export interface Slowdown {
+interface Slowdown {
   readonly last: TimedRun;
   readonly first: TimedRun;
   /** The medians, and of how many runs. */

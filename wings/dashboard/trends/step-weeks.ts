@@ -112,8 +112,6 @@ export const stepWeeks = () =>
     most: DASHBOARD.weeksInMemory,
   });
 
-export type StepWeeks = ReturnType<typeof stepWeeks>;
-
 type Address = Pick<StepCounts, 'repository' | 'branch' | 'step'>;
 
 /** What becomes one, the first first. */
@@ -137,7 +135,7 @@ const FOLDS: readonly {
   },
 ];
 
-export class WeekSums implements Sums<RunSteps> {
+class WeekSums implements Sums<RunSteps> {
   #steps = new Map<string, StepCounts>();
   readonly #runs = new Map<string, BranchRuns>();
   readonly #folded = new Set<string>();

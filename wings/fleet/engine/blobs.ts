@@ -184,7 +184,7 @@ export interface BlobSender {
 
 export const STORE_ITSELF: BlobSender = { tenant: undefined, holder: undefined };
 
-export interface FleetBlobsParts {
+interface FleetBlobsParts {
   readonly database: Database;
   readonly bucket: Bucket;
   readonly presence: BlobPresence;

@@ -32,7 +32,7 @@ import { UploadRows } from './upload-rows.ts';
 import { FleetUploads } from './uploads.ts';
 import { WrongObjects } from './wrong-objects.ts';
 
-export interface FleetEngineOptions {
+interface FleetEngineOptions {
   readonly index: string;
   readonly objects: Objects;
   /** The copies on the disk of this node. */

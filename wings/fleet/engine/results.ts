@@ -162,7 +162,7 @@ interface PageRow extends ResultRow {
   readonly key: Buffer;
 }
 
-export interface FleetResultsParts {
+interface FleetResultsParts {
   readonly database: Database;
   readonly presence: BlobPresence;
   readonly acknowledged: AcknowledgedPuts;

@@ -44,7 +44,7 @@ interface Ready {
   readonly hash: ContentHash;
 }
 
-export interface FleetUploadsParts {
+interface FleetUploadsParts {
   readonly rows: UploadRows;
   readonly bucket: Bucket;
   readonly blobs: FleetBlobs;

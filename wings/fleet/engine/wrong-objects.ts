@@ -57,7 +57,7 @@ interface Suspect {
   isAccused: boolean;
 }
 
-export interface WrongObjectsParts {
+interface WrongObjectsParts {
   readonly database: Database;
   readonly bucket: Bucket;
   readonly clock: FleetClock;

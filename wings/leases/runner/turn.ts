@@ -13,7 +13,7 @@ import { type Fence, isSameFence } from '../../../core/action-lease.ts';
 import { RUNNER } from './limits.ts';
 import type { Ended, Granted, HeldByOther, LeasePlace } from './place.ts';
 
-export interface TurnOptions<Result> {
+interface TurnOptions<Result> {
   /** How long the action took when it last ran. */
   readonly knownMs: number;
   /** Counts what this run has waited, also for earlier holders. */

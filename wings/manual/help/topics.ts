@@ -5,7 +5,7 @@ import { AssayError } from '../../../core/errors.ts';
 
 const ERRORS = 'docs/ERRORS.md';
 
-export interface Topic {
+interface Topic {
   readonly name: string;
   /** The first heading of the page. */
   readonly title: string;

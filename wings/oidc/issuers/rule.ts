@@ -32,7 +32,7 @@ interface Place {
 }
 
 /** Where untrusted runs write: PARENT/pr/NAME. */
-export interface PullRequestPlace {
+interface PullRequestPlace {
   readonly parent: Namespace;
   /** Several repositories may have this parent, so the name begins with the number of the repository. */
   readonly isShared: boolean;
@@ -51,7 +51,7 @@ export interface Rule {
   readonly lifetimeMs: number;
 }
 
-export interface RunOf {
+interface RunOf {
   readonly kind: IssuerKind;
   readonly issuer: string;
   readonly claims: Claims;

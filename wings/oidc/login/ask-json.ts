@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { LOGIN } from '../limits.ts';
 
-export interface JsonAnswer {
+interface JsonAnswer {
   readonly status: number;
   /** Undefined if the body is no JSON. */
   readonly value: unknown;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { AssayError, messageOf } from '../../../core/errors.ts';
 import { askJson } from './ask-json.ts';
 
-export interface TokenRequest {
+interface TokenRequest {
   /** For whom the token is: the name of the server. */
   readonly audience: string;
   /** "-" is standard input. */

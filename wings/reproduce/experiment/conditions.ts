@@ -30,7 +30,7 @@ export interface ClockSettings {
   readonly sinceMs: number;
 }
 
-export interface Conditions {
+interface Conditions {
   readonly varied: ReadonlySet<Variation>;
   readonly clocks: ClockSettings;
   /** Monotonic clocks stand still, too. */

@@ -14,7 +14,7 @@ import { makeFolder } from '../../../system/files/make-folder.ts';
 import { removeTree } from '../../../system/files/remove-tree.ts';
 
 /** How the same files may differ between two checkouts. */
-export interface CopyVariation {
+interface CopyVariation {
   /** Every file has another mtime, in reverse order. */
   readonly otherTimes: boolean;
   /** Modes as a stricter umask would leave them. */

@@ -46,7 +46,7 @@ async function ask(helper: string): Promise<Map<string, string>> {
   }
 }
 
-export interface VariedCommand {
+interface VariedCommand {
   /** Options of the helper. */
   readonly options: readonly string[];
   /** The working directory. */
@@ -57,7 +57,7 @@ export interface VariedCommand {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface VariedEnd {
+interface VariedEnd {
   readonly exitCode: number;
   readonly stdout: Buffer;
   readonly stderr: Buffer;

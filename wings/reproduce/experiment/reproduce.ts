@@ -12,7 +12,7 @@ import { CauseSearch } from './search.ts';
 import { type RepeatableAction, type TrialOutcome, type TrialSetup, Trials } from './trial.ts';
 import { ALL_VARIATIONS, IN_NAMESPACES, VARIATIONS, type Variation } from './variation.ts';
 
-export interface ReproduceRequest {
+interface ReproduceRequest {
   readonly action: RepeatableAction;
   /** The exit code and duration of the ordinary run, without any simulation. */
   readonly ordinaryRun?: { readonly exitCode: number; readonly tookMs: number };

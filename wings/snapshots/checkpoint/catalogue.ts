@@ -16,7 +16,7 @@ import { type SnapshotRemote, type SnapshotStore, snapshotKey } from '../snapsho
 import { CHECKPOINT_NAMESPACE, numberIn } from './checkpoints.ts';
 import { type Note, noteIn } from './note.ts';
 
-export interface StoredFile {
+interface StoredFile {
   readonly path: string;
   readonly size: number;
 }

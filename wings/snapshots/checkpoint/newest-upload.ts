@@ -1,7 +1,7 @@
 // Uploads one item at a time and always the newest: a newer item replaces the one that waits. So the uploaded
 // item is never older than the newest one at the time its upload started.
 
-export interface NewestUploadOptions<T> {
+interface NewestUploadOptions<T> {
   /** Returns false on failure; never rejects. */
   send(number: number, content: T): Promise<boolean>;
   /** Called when a waiting item is dropped. `arrived`: the last uploaded number, 0 for none. */

@@ -18,7 +18,7 @@ export const SNAPSHOT_FLAGS = {
   ...REMOTE_FLAGS,
 } satisfies FlagTable;
 
-export interface OpenSnapshots {
+interface OpenSnapshots {
   readonly root: string;
   readonly cache: Cache;
   /** Undefined without a usable store. */
@@ -45,7 +45,7 @@ function rootFolder(folder: string): string {
   return realpathSync(folder);
 }
 
-export interface SnapshotArguments {
+interface SnapshotArguments {
   readonly label: string;
   /** Sorted, unique, and none inside another. */
   readonly paths: readonly RelPath[];

@@ -14,13 +14,13 @@ import { openSnapshotStore } from '../open.ts';
 import type { OnRefused, SnapshotStore } from '../snapshot-store.ts';
 import { withCache } from './with-cache.ts';
 
-export interface OpenCheckpoints {
+interface OpenCheckpoints {
   readonly snapshots: SnapshotStore;
   /** Those of the action that was named; of all actions in the local store if none was. Newest first. */
   readonly found: readonly StoredCheckpoint[];
 }
 
-export interface CheckpointsOptions {
+interface CheckpointsOptions {
   /** The step or the key that the command line names. */
   readonly wanted: string | undefined;
   /** Snapshots are restored below it. */

@@ -9,14 +9,12 @@ import {
 } from '../../../../core/metadata/json-schema.ts';
 import { CAUSE, DIVERGENCE_ROW, FINDING, LOG_TEXT, OUTCOME, STATUS } from './parts.ts';
 
-export const NAME_AND_VALUE = object({
+const NAME_AND_VALUE = object({
   name: STRING,
   value: STRING,
 });
 
-export type NameAndValue = Described<typeof NAME_AND_VALUE>;
-
-export const FILE_ROW = object({
+const FILE_ROW = object({
   path: STRING,
   size: optionalField(NUMBER),
   hash: optionalField(STRING),
@@ -26,7 +24,7 @@ export const FILE_ROW = object({
 
 export type FileRow = Described<typeof FILE_ROW>;
 
-export const ACTION_RESULT_DETAILS = object({
+const ACTION_RESULT_DETAILS = object({
   exitCode: NUMBER,
   commandMs: optionalField(NUMBER),
   outputs: listOf(FILE_ROW),

@@ -11,7 +11,7 @@ import {
 } from '../../../../core/metadata/json-schema.ts';
 import { DIVERGENCE_ROW, FINDING, STATUS } from './parts.ts';
 
-export const HERMETIC_STEP = object({
+const HERMETIC_STEP = object({
   step: STRING,
   repository: optionalField(STRING),
   namespace: STRING,
@@ -24,7 +24,7 @@ export const HERMETIC_STEP = object({
 
 export type HermeticStep = Described<typeof HERMETIC_STEP>;
 
-export const FINDING_ROW = extended(FINDING, {
+const FINDING_ROW = extended(FINDING, {
   step: STRING,
   repository: optionalField(STRING),
   at: STRING,

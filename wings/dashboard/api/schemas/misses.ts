@@ -9,7 +9,7 @@ import {
 } from '../../../../core/metadata/json-schema.ts';
 import { CAUSE } from './parts.ts';
 
-export const MISS_ROW = object({
+const MISS_ROW = object({
   cause: CAUSE,
   /** As a sentence, such as "VERSION.txt changed". */
   text: STRING,

@@ -13,7 +13,7 @@ import {
 import { RUN_ROW, TAIL_EVENT } from './parts.ts';
 
 /** Action leases: how many were granted, and how many waits for one brought the result or were given up. */
-export const LEASE_TOTALS = object({
+const LEASE_TOTALS = object({
   granted: NUMBER,
   waited: NUMBER,
   hedged: NUMBER,
@@ -25,7 +25,7 @@ export const LEASE_TOTALS = object({
 
 export type LeaseTotals = Described<typeof LEASE_TOTALS>;
 
-export const TOTALS = object({
+const TOTALS = object({
   /** Lookups of results by all tools; blobs are not counted. */
   hits: NUMBER,
   misses: NUMBER,
@@ -45,7 +45,7 @@ export const TOTALS = object({
 
 export type Totals = Described<typeof TOTALS>;
 
-export const WARNING = object({
+const WARNING = object({
   /** The warning says what is wrong in one sentence. */
   text: STRING,
   whatToDo: STRING,
@@ -62,7 +62,7 @@ export const TAIL = object({
 
 export type Tail = Described<typeof TAIL>;
 
-export const FIGURE_POINT = extended(TOTALS, {
+const FIGURE_POINT = extended(TOTALS, {
   at: STRING,
   /** The time within which half, and 99 of 100 requests were answered. Absent without requests. */
   medianMs: optionalField(NUMBER),

@@ -46,12 +46,10 @@ export const TAIL_EVENT = object({
 export type TailEvent = Described<typeof TAIL_EVENT>;
 
 /** `reported`: a client of Assay reported it. `grouped`: the requests of another tool that belong together. */
-export const RUN_SOURCE = oneOf(['reported', 'grouped']);
-
-export type RunSource = Described<typeof RUN_SOURCE>;
+const RUN_SOURCE = oneOf(['reported', 'grouped']);
 
 /** `running`: requests of it still come in. `unknown`: the tool does not tell how it ended. */
-export const RUN_OUTCOME = oneOf(['passed', 'failed', 'interrupted', 'running', 'unknown']);
+const RUN_OUTCOME = oneOf(['passed', 'failed', 'interrupted', 'running', 'unknown']);
 
 export type RunOutcome = Described<typeof RUN_OUTCOME>;
 

@@ -34,7 +34,7 @@ export const RUNS = object({
 
 export type Runs = Described<typeof RUNS>;
 
-export const FAILED_STEP = object({
+const FAILED_STEP = object({
   step: STRING,
   exitCode: NUMBER,
   why: STRING,
@@ -46,7 +46,7 @@ export const FAILED_STEP = object({
 
 export type FailedStep = Described<typeof FAILED_STEP>;
 
-export const RUN_STEP = object({
+const RUN_STEP = object({
   step: STRING,
   outcome: OUTCOME,
   /** In one line: of a miss, what differs; of a hit, where it was found; of a failure, what is wrong. */

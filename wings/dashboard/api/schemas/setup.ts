@@ -9,7 +9,7 @@ import {
   STRING,
 } from '../../../../core/metadata/json-schema.ts';
 
-export const TOOL_SETUP = object({
+const TOOL_SETUP = object({
   /** "Bazel, gRPC" */
   name: STRING,
   /** What to write, with this server's address. */

@@ -9,7 +9,7 @@ import {
   STRING,
 } from '../../../../core/metadata/json-schema.ts';
 
-export const ACCOUNT_ROW = object({
+const ACCOUNT_ROW = object({
   name: STRING,
   bytes: NUMBER,
   quotaBytes: optionalField(NUMBER),
@@ -18,7 +18,7 @@ export const ACCOUNT_ROW = object({
 
 export type AccountRow = Described<typeof ACCOUNT_ROW>;
 
-export const USAGE_ROW = object({
+const USAGE_ROW = object({
   name: STRING,
   results: NUMBER,
   /** Of its results and of the blobs that they name; a shared blob counts for each. */
@@ -27,7 +27,7 @@ export const USAGE_ROW = object({
 
 export type UsageRow = Described<typeof USAGE_ROW>;
 
-export const NAMESPACE_ROW = object({
+const NAMESPACE_ROW = object({
   /** Of pull requests: PARENT/pr/…, which adds them up. */
   namespace: STRING,
   /** How many namespaces that are. Absent for any other one. */
@@ -40,7 +40,7 @@ export const NAMESPACE_ROW = object({
 
 export type NamespaceRow = Described<typeof NAMESPACE_ROW>;
 
-export const DENIED_WRITE = object({
+const DENIED_WRITE = object({
   at: STRING,
   identity: STRING,
   tool: STRING,
@@ -49,7 +49,7 @@ export const DENIED_WRITE = object({
 
 export type DeniedWrite = Described<typeof DENIED_WRITE>;
 
-export const TOKEN_ROW = object({
+const TOKEN_ROW = object({
   name: STRING,
   namespace: STRING,
   rights: listOf(STRING),
@@ -59,7 +59,7 @@ export const TOKEN_ROW = object({
 
 export type TokenRow = Described<typeof TOKEN_ROW>;
 
-export const NODE_ROW = object({
+const NODE_ROW = object({
   name: STRING,
   lastSeenAt: STRING,
   isThisOne: BOOLEAN,

@@ -10,7 +10,7 @@ import {
 } from '../../../../core/metadata/json-schema.ts';
 
 /** Steps by how they ended. */
-export const STEP_TOTALS = object({
+const STEP_TOTALS = object({
   hits: NUMBER,
   misses: NUMBER,
   failed: NUMBER,
@@ -24,7 +24,7 @@ export const STEP_TOTALS = object({
 
 export type StepTotals = Described<typeof STEP_TOTALS>;
 
-export const TREND_WEEK = extended(STEP_TOTALS, {
+const TREND_WEEK = extended(STEP_TOTALS, {
   from: STRING,
   /** If a step was asked for: those with the step. */
   runs: NUMBER,
@@ -39,7 +39,7 @@ export const TREND_WEEK = extended(STEP_TOTALS, {
 
 export type TrendWeek = Described<typeof TREND_WEEK>;
 
-export const STEP_TREND = extended(STEP_TOTALS, {
+const STEP_TREND = extended(STEP_TOTALS, {
   /** "(other)" adds up the steps that are too many to be counted one by one. */
   step: STRING,
   repository: optionalField(STRING),
@@ -50,7 +50,7 @@ export const STEP_TREND = extended(STEP_TOTALS, {
 export type StepTrend = Described<typeof STEP_TREND>;
 
 /** What some runs did. */
-export const RUN_TOTALS = extended(STEP_TOTALS, {
+const RUN_TOTALS = extended(STEP_TOTALS, {
   runs: NUMBER,
   lastRunAt: STRING,
   /** Absent if a step was asked for. */
@@ -61,7 +61,7 @@ export const RUN_TOTALS = extended(STEP_TOTALS, {
 
 export type RunTotals = Described<typeof RUN_TOTALS>;
 
-export const BRANCH_TREND = extended(RUN_TOTALS, {
+const BRANCH_TREND = extended(RUN_TOTALS, {
   /** "(other)" adds up the branches that are too many to be counted one by one. */
   branch: optionalField(STRING),
   repository: optionalField(STRING),
@@ -69,7 +69,7 @@ export const BRANCH_TREND = extended(RUN_TOTALS, {
 
 export type BranchTrend = Described<typeof BRANCH_TREND>;
 
-export const PULL_REQUEST_TREND = extended(RUN_TOTALS, {
+const PULL_REQUEST_TREND = extended(RUN_TOTALS, {
   namespace: STRING,
   branch: optionalField(STRING),
 });
@@ -77,7 +77,7 @@ export const PULL_REQUEST_TREND = extended(RUN_TOTALS, {
 export type PullRequestTrend = Described<typeof PULL_REQUEST_TREND>;
 
 /** The pull requests of one place. */
-export const PULL_REQUEST_PLACE = extended(RUN_TOTALS, {
+const PULL_REQUEST_PLACE = extended(RUN_TOTALS, {
   /** PARENT/pr/… */
   place: STRING,
   repository: optionalField(STRING),
@@ -89,7 +89,7 @@ export const PULL_REQUEST_PLACE = extended(RUN_TOTALS, {
 
 export type PullRequests = Described<typeof PULL_REQUEST_PLACE>;
 
-export const TIMED_COMMIT = object({
+const TIMED_COMMIT = object({
   commit: STRING,
   run: STRING,
   at: STRING,
@@ -98,7 +98,7 @@ export const TIMED_COMMIT = object({
 
 export type TimedCommit = Described<typeof TIMED_COMMIT>;
 
-export const SLOWER_STEP = object({
+const SLOWER_STEP = object({
   step: STRING,
   repository: optionalField(STRING),
   namespace: STRING,
@@ -115,7 +115,7 @@ export const SLOWER_STEP = object({
 
 export type SlowerStep = Described<typeof SLOWER_STEP>;
 
-export const FLAKY_STEP = object({
+const FLAKY_STEP = object({
   step: STRING,
   repository: optionalField(STRING),
   /** Of pull requests: PARENT/pr/… */

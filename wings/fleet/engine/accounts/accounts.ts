@@ -187,7 +187,7 @@ export class FleetAccounts {
 }
 
 /** A row of `assay.tenant` that is a holder's. */
-export interface HolderRow {
+interface HolderRow {
   readonly name: string;
   readonly number: number;
 }

@@ -2,7 +2,7 @@
 // No error holds a header, a body or a query: they are secrets.
 import { AWS } from './limits.ts';
 
-export interface Question {
+interface Question {
   readonly url: URL;
   readonly method?: 'GET' | 'PUT' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ import {
 } from './credentials.ts';
 import { AWS } from './limits.ts';
 
-export interface ContainerSettings {
+interface ContainerSettings {
   readonly url: URL;
   /** Sent with each question. The file is read each time: the platform replaces it. */
   readonly authorization?: { readonly file: string } | { readonly text: () => string } | undefined;

@@ -5,7 +5,7 @@ import { ask } from './ask.ts';
 import { type CredentialSource, CredentialsRefused, credentialsOf, readSecretFile } from './credentials.ts';
 import { elementText } from './xml.ts';
 
-export interface WebIdentity {
+interface WebIdentity {
   readonly tokenFile: string;
   readonly role: string;
   readonly sessionName?: string | undefined;

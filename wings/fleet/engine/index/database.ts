@@ -38,7 +38,7 @@ export interface Queries {
   query<Row extends pg.QueryResultRow>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   readonly url: string;
   /** Reads what a node must know before it may use the tables. Throws if it must not. */
   readonly greet: (queries: Queries) => Promise<void>;

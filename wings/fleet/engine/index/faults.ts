@@ -14,7 +14,7 @@ const DISK_FULL = '53100';
  */
 const OF_CONNECTION = /^(08|57P|53300|28|3D|25006)/;
 
-export interface SqlError {
+interface SqlError {
   readonly code: string;
 }
 

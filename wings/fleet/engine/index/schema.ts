@@ -259,7 +259,7 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 /** The oldest Assay that can use the tables of SCHEMA_VERSION. Since then columns and tables were only added. */
 const OLDEST_READER = 3;
 
-export interface Migrated {
+interface Migrated {
   readonly from: number;
   readonly to: number;
 }

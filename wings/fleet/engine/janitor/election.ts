@@ -36,7 +36,7 @@ const BEAT: Statement = { name: 'election beat', text: 'SELECT pg_backend_pid() 
 
 const RESIGN: Statement = { name: 'election resign', text: 'SELECT pg_advisory_unlock_all()' };
 
-export interface ElectionOptions {
+interface ElectionOptions {
   readonly database: Pick<Database, 'openSession'>;
   /** A monotonic clock of this node. */
   readonly now: () => number;

@@ -59,7 +59,7 @@ const READ: Statement = {
   text: 'SELECT bucket, index, condemned, uploads FROM assay.figures',
 };
 
-export interface JanitorOptions {
+interface JanitorOptions {
   readonly database: Database;
   readonly bucket: Bucket;
   readonly clock: FleetClock;

@@ -37,7 +37,7 @@ export interface Found extends FleetState {
   readonly verdict: OwnershipVerdict;
 }
 
-export interface ListedOrphans {
+interface ListedOrphans {
   readonly listed: number;
   readonly orphans: number;
 }

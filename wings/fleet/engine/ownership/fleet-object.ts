@@ -21,7 +21,7 @@ const CONTENT = new RegExp(
     `rounds (?<rounds>[0-9]{1,15})\\nmark (?<mark>${UUID})\\n)check (?<check>[0-9a-f]{64})\\n$`,
 );
 
-export function encode({ fleet, epoch, database, rounds, mark }: FleetObject): Buffer {
+function encode({ fleet, epoch, database, rounds, mark }: FleetObject): Buffer {
   const body = [
     'Assay: the database that owns the objects beside this one. Do not remove it. See wings/fleet/GUIDE.md, Ownership.',
     `fleet ${fleet}`,

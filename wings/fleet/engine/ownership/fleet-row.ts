@@ -5,7 +5,7 @@ import type { Queries, Statement } from '../index/database.ts';
 import { ORPHAN } from '../index/object-rows.ts';
 
 /** So many marks are remembered: an object that a request of so many rounds ago overwrites is still this database's. */
-export const MARKS = 64;
+const MARKS = 64;
 /** Stands for an epoch that nobody knows. */
 const NOBODYS = '00000000-0000-0000-0000-000000000000';
 

@@ -31,7 +31,7 @@ import { identifyFleet } from './identify.ts';
 import { isOwnName, newName } from './object-names.ts';
 import { judgeOwnership, type OwnershipVerdict } from './verdict.ts';
 
-export interface OwnershipOptions {
+interface OwnershipOptions {
   readonly database: Queries;
   readonly objects: Objects;
   readonly onEvent: OnStoreEvent;

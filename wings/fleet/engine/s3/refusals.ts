@@ -11,7 +11,7 @@ export class BucketRefusal extends AssayError {
   }
 }
 
-export interface RefusalAnswer {
+interface RefusalAnswer {
   readonly status: number;
   readonly code: string;
   readonly headers: Readonly<Record<string, string | undefined>>;

@@ -47,7 +47,7 @@ export interface S3Success {
 }
 
 /** The server said that it will not: a 4xx with S3's code, such as NoSuchKey. */
-export interface S3Refusal {
+interface S3Refusal {
   readonly ok: false;
   readonly status: number;
   readonly code: string;

@@ -4,7 +4,7 @@ import { createHmac, hash } from 'node:crypto';
 import type { Credentials } from '../aws/credentials.ts';
 import type { S3Settings } from './settings.ts';
 
-export interface UnsignedRequest {
+interface UnsignedRequest {
   readonly method: string;
   /** Encoded, as it is sent. */
   readonly path: string;

@@ -10,6 +10,7 @@ import { wing as agents, library as agentsLibrary } from '../wings/agents/index.
 import { wing as backup } from '../wings/backup/index.ts';
 import { wing as bazelWorker } from '../wings/bazel-worker/index.ts';
 import { wing as bundles } from '../wings/bundles/index.ts';
+import { wing as checkHits, stepHook as checkHitsHook } from '../wings/check-hits/index.ts';
 import { wing as dashboard } from '../wings/dashboard/index.ts';
 import { wing as doctor } from '../wings/doctor/index.ts';
 import { wing as fleet } from '../wings/fleet/index.ts';
@@ -38,6 +39,7 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
   backup,
   'bazel-worker': bazelWorker,
   bundles,
+  'check-hits': checkHits,
   dashboard,
   doctor,
   fleet,
@@ -56,7 +58,7 @@ export const WINGS: Readonly<Record<string, AnyWing>> = {
 };
 
 /** The library has these alone, without the commands. */
-export const STEP_HOOKS: readonly StepHook[] = [leasesHook, reproduceHook, snapshotsHook];
+export const STEP_HOOKS: readonly StepHook[] = [checkHitsHook, leasesHook, reproduceHook, snapshotsHook];
 
 /** What the library has of wings. */
 export const LIBRARIES: readonly LibraryPort[] = [agentsLibrary, snapshotsLibrary];

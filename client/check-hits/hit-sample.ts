@@ -3,10 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import { type ParsedFlags, usage } from '../../core/cli/command.ts';
 import { digestOf, type Hash } from '../../core/digest.ts';
-import type { KeyedAction } from '../inputs/keyed-action.ts';
-import type { Execute, HitChecks, RunContext } from '../run/context.ts';
-import type { Hit } from '../run/hit.ts';
-import type { RunEnd } from '../run/run.ts';
+import { AssayError } from '../../core/errors.ts';
+import type { HitChecks } from '../run/context.ts';
+import type { OpenStepHook } from '../run/step-hook.ts';
 
 /** The flags that run no command, run each command, or run for ever. */
 const REFUSED = [
@@ -23,9 +22,11 @@ const SEED = /^[\x21-\x7e]{1,64}$/;
 export class HitSample implements HitChecks {
   readonly percent: number;
   readonly seed: string;
+  readonly check: HitChecks['check'];
 
-  constructor(percent: number, seed = randomBytes(4).toString('hex')) {
+  constructor(percent: number, check: HitChecks['check'], seed = randomBytes(4).toString('hex')) {
     this.percent = percent;
+    this.check = check;
     this.seed = seed;
   }
 
@@ -33,16 +34,13 @@ export class HitSample implements HitChecks {
     const drawn = Number.parseInt(digestOf(Buffer.from(`${this.seed} ${key}`)).hash.slice(0, 8), 16);
     return (drawn / 2 ** 32) * 100 < this.percent;
   }
-
-  /** Loads the check here: most runs of a small sample check nothing. */
-  async check(hit: Hit, action: KeyedAction, context: RunContext, execute: Execute): Promise<RunEnd> {
-    const { checkHit } = await import('./check-hit.ts');
-    return checkHit(hit, action, context, execute);
-  }
 }
 
 /** Undefined without --check-hits. */
-export function hitSampleFrom(flags: ParsedFlags<SampleFlag>): HitSample | undefined {
+export async function hitSampleFrom(
+  flags: ParsedFlags<SampleFlag>,
+  stepHook: OpenStepHook,
+): Promise<HitSample | undefined> {
   const seed = flags.text('check-seed');
   if (!flags.given('check-hits')) {
     if (seed !== undefined) throw usage('--check-seed goes with --check-hits');
@@ -52,7 +50,10 @@ export function hitSampleFrom(flags: ParsedFlags<SampleFlag>): HitSample | undef
     if (flags.given(flag)) throw usage(`--check-hits and --${flag} can’t be combined: --${flag} ${why}`);
   if (seed !== undefined && !SEED.test(seed))
     throw usage('--check-seed takes 1 to 64 characters of ASCII without spaces');
-  return new HitSample(percentFrom(flags.text('check-hits') || '100'), seed);
+  const percent = percentFrom(flags.text('check-hits') || '100');
+  const { checkHit } = await stepHook();
+  if (!checkHit) throw new AssayError('ASSAY_NOT_IN_BUILD', '--check-hits needs wings/check-hits');
+  return new HitSample(percent, checkHit, seed);
 }
 
 function percentFrom(text: string): number {

@@ -95,12 +95,12 @@ export const runCommand = (stepHook: OpenStepHook): CommandModule => ({
     if (!declaresAction(args)) {
       refuseMisplaced(args, flags, STEP_FLAGS, 'goes with `-- COMMAND`; a step declares it in assay.json');
       const { runSteps } = await import('../graph/command.ts');
-      return runSteps(args, STEP_FLAGS, sampleFrom, stepHook);
+      return runSteps(args, STEP_FLAGS, (given) => sampleFrom(given, stepHook), stepHook);
     }
     refuseMisplaced(args, GRAPH_FLAGS, flags, 'goes with the steps of an assay.json, not with `-- COMMAND`');
     const { runUnlessUpToDate } = await import('../up-to-date/run-unless-up-to-date.ts');
     const { flags: parsed, request } = parseAction('run', args, flags);
-    const sample = await sampleFrom(parsed);
+    const sample = await sampleFrom(parsed, stepHook);
     const stderr = new SyncStream(2);
     const json = jsonForm(parsed);
     const short = json === 'short' ? await shortAnswerOf(request) : undefined;
@@ -138,10 +138,13 @@ async function shortAnswerOf(request: RunRequest): Promise<ShortAction> {
 }
 
 /** Loaded late: few runs check their hits. */
-async function sampleFrom(flags: ParsedFlags<SampleFlag>): Promise<HitSample | undefined> {
+async function sampleFrom(
+  flags: ParsedFlags<SampleFlag>,
+  stepHook: OpenStepHook,
+): Promise<HitSample | undefined> {
   if (!flags.given('check-hits') && !flags.given('check-seed')) return undefined;
   const { hitSampleFrom } = await import('../check-hits/hit-sample.ts');
-  return hitSampleFrom(flags);
+  return hitSampleFrom(flags, stepHook);
 }
 
 /** Names the right form for a flag that belongs to the other one. */

@@ -1,4 +1,4 @@
-// The port for wings that do something around the command of a step: state, checkpoints, second runs.
+// The port for wings that do something around the command of a step: state, checkpoints, leases, second runs.
 // Each member belongs to one wing. A build without that wing lacks the member.
 //
 // Such a build runs a step with state as without a usable store: its state stays as it is and is not kept. It
@@ -12,7 +12,7 @@ import type { KeyedAction } from '../inputs/keyed-action.ts';
 import type { AskedLease, LeaseInHand } from '../lease/action-lease.ts';
 import { clearState, leftoverState } from '../outputs/clear-state.ts';
 import { cleanUpKilledRuns } from '../outputs/run-records.ts';
-import type { RunContext } from './context.ts';
+import type { HitChecks, RunContext } from './context.ts';
 import { type Execution, execute } from './execute.ts';
 import type { Hit } from './hit.ts';
 
@@ -23,6 +23,8 @@ export interface StepHook {
   restoreState?(action: KeyedAction, context: RunContext, folder: string): Promise<boolean>;
   /** Asks for the lease of an action, and waits for its holder as long as that is worth it. Never rejects, unless the run was cancelled. */
   lease?(action: KeyedAction, context: RunContext, asked: AskedLease<Hit>): Promise<LeaseInHand<Hit>>;
+  /** Compares what the command of a hit makes with the stored result (--check-hits). The caller holds the locks of the outputs. */
+  checkHit?: HitChecks['check'];
   /** Runs an audited command again under other conditions. The workspace stays unchanged. */
   repeat?(action: KeyedAction, context: RunContext, seen: TracedRun): Promise<Reproduction>;
 }

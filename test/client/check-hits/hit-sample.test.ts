@@ -6,37 +6,41 @@ import { parseFlags } from '../../../core/cli/command.ts';
 import { digestOf } from '../../../core/digest.ts';
 
 const KEYS = Array.from({ length: 4000 }, (_, at) => digestOf(Buffer.from(`key ${at}`)).hash);
-const chosen = (sample: HitSample) => KEYS.filter((key) => sample.includes(key));
-const from = (...args: string[]) => hitSampleFrom(parseFlags(args, GRAPH_FLAGS));
+const chosen = (some: HitSample) => KEYS.filter((key) => some.includes(key));
+const checkHit = async (): Promise<never> => {
+  throw new Error('nothing is checked here');
+};
+const from = (...args: string[]) => hitSampleFrom(parseFlags(args, GRAPH_FLAGS), async () => ({ checkHit }));
+const sample = (percent: number, seed?: string) => new HitSample(percent, checkHit, seed);
 
 test('a seed always chooses the same keys, and another seed others', () => {
-  expect(chosen(new HitSample(5, 'a'))).toEqual(chosen(new HitSample(5, 'a')));
-  expect(chosen(new HitSample(5, 'a'))).not.toEqual(chosen(new HitSample(5, 'b')));
-  expect(new HitSample(5).seed).not.toBe(new HitSample(5).seed);
+  expect(chosen(sample(5, 'a'))).toEqual(chosen(sample(5, 'a')));
+  expect(chosen(sample(5, 'a'))).not.toEqual(chosen(sample(5, 'b')));
+  expect(sample(5).seed).not.toBe(sample(5).seed);
 });
 
 test('a larger sample of a seed contains the smaller one', () => {
-  const large = new Set(chosen(new HitSample(20, 'a')));
-  expect(chosen(new HitSample(5, 'a')).every((key) => large.has(key))).toBe(true);
+  const large = new Set(chosen(sample(20, 'a')));
+  expect(chosen(sample(5, 'a')).every((key) => large.has(key))).toBe(true);
 });
 
 test.each([0.5, 5, 50])('about %s %% of the keys are chosen', (percent) => {
-  const count = chosen(new HitSample(percent, 'seed')).length;
+  const count = chosen(sample(percent, 'seed')).length;
   expect(Math.abs(count - (KEYS.length * percent) / 100)).toBeLessThan(
     4 * Math.sqrt(KEYS.length * (percent / 100)),
   );
 });
 
 test('100 % are all keys', () => {
-  expect(chosen(new HitSample(100, 'a'))).toEqual(KEYS);
+  expect(chosen(sample(100, 'a'))).toEqual(KEYS);
 });
 
 describe('the flags', () => {
-  test('without a number: all; with one: that many; the seed as given', () => {
-    expect(from()).toBeUndefined();
-    expect(from('--check-hits')).toMatchObject({ percent: 100 });
-    expect(from('--check-hits=5', '--check-seed', 'x1')).toMatchObject({ percent: 5, seed: 'x1' });
-    expect(from('--check-hits=0.5')?.percent).toBe(0.5);
+  test('without a number: all; with one: that many; the seed as given', async () => {
+    expect(await from()).toBeUndefined();
+    expect(await from('--check-hits')).toMatchObject({ percent: 100 });
+    expect(await from('--check-hits=5', '--check-seed', 'x1')).toMatchObject({ percent: 5, seed: 'x1' });
+    expect(await from('--check-hits=0.5')).toMatchObject({ percent: 0.5 });
   });
 
   test.each([
@@ -53,7 +57,12 @@ describe('the flags', () => {
       '--check-hits and --dry-run can’t be combined: --dry-run runs no command',
     ],
     [['--check-hits', '--graph'], '--check-hits and --graph can’t be combined'],
-  ])('%j are refused', (args, message) => {
-    expect(() => from(...args)).toThrow(message);
+  ])('%j are refused', async (args, message) => {
+    await expect(from(...args)).rejects.toThrow(message);
+  });
+
+  test('a build without the check refuses them before anything runs', async () => {
+    const given = parseFlags(['--check-hits'], GRAPH_FLAGS);
+    await expect(hitSampleFrom(given, async () => ({}))).rejects.toThrow('wings/check-hits');
   });
 });

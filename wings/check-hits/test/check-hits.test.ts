@@ -4,10 +4,10 @@ import { randomInt } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { baseEnvironment, CLIENT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
-import { runSteps } from '../../rig/graph.ts';
-import { ServerProcess } from '../../rig/server.ts';
-import { settled } from '../../rig/waiting.ts';
+import { baseEnvironment, CLIENT_FORM, FORMS, Workshop } from '../../../test/rig/assay.ts';
+import { runSteps } from '../../../test/rig/graph.ts';
+import { ServerProcess } from '../../../test/rig/server.ts';
+import { settled } from '../../../test/rig/waiting.ts';
 import { falsifyExit, falsifyOutput, storedResults } from './stale.ts';
 
 let shop: Workshop;

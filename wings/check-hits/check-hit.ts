@@ -9,6 +9,25 @@
 // The caller holds the locks of the outputs. Outputs and exit code are compared; a log that differs is only
 // reported. The outputs and the exit code of the last run stay. A check has no verdict if it was interrupted, or if
 // an input, a tool or a fact changed meanwhile: the run then counts as a miss whose result is not kept.
+
+import { resultDifferenceText } from '../../client/check-hits/difference-text.ts';
+import type { KeyedAction } from '../../client/inputs/keyed-action.ts';
+import { encodeOutputs } from '../../client/outputs/encoded-outputs.ts';
+import { type Output, observeOutput, sameOutput } from '../../client/outputs/outputs.ts';
+import { wrongOutputs } from '../../client/outputs/restore.ts';
+import { States } from '../../client/path-sets/states.ts';
+import { onStop } from '../../client/process/launch.ts';
+import { replay } from '../../client/process/log.ts';
+import { handleFault, type Remote } from '../../client/remote/remote.ts';
+import { upload } from '../../client/remote/transfer.ts';
+import type { Execute, RunContext } from '../../client/run/context.ts';
+import type { Execution } from '../../client/run/execute.ts';
+import type { Hit } from '../../client/run/hit.ts';
+import { changedSince } from '../../client/run/key.ts';
+import { putLocally } from '../../client/run/publish.ts';
+import { endOf, NOT_HERMETIC, type RunEnd } from '../../client/run/run.ts';
+import { originOf } from '../../client/run/run-origin.ts';
+import { type SealedResult, seal, type Unpublishable } from '../../client/run/seal.ts';
 import { AssayError, messageOf } from '../../core/errors.ts';
 import { type Checked, encodeReceipt, type HitVerdict, withVerdict } from '../../core/metadata/receipt.ts';
 import { DEFAULT_NAMESPACE } from '../../core/namespace.ts';
@@ -21,24 +40,6 @@ import { missText } from '../../store/actions/miss-text.ts';
 import { firstDifference } from '../../store/review/first-difference.ts';
 import type { Blobs, Store } from '../../store/store.ts';
 import { parentFolder } from '../../system/paths/absolute-path.ts';
-import type { KeyedAction } from '../inputs/keyed-action.ts';
-import { encodeOutputs } from '../outputs/encoded-outputs.ts';
-import { type Output, observeOutput, sameOutput } from '../outputs/outputs.ts';
-import { wrongOutputs } from '../outputs/restore.ts';
-import { States } from '../path-sets/states.ts';
-import { onStop } from '../process/launch.ts';
-import { replay } from '../process/log.ts';
-import { handleFault, type Remote } from '../remote/remote.ts';
-import { upload } from '../remote/transfer.ts';
-import type { Execute, RunContext } from '../run/context.ts';
-import type { Execution } from '../run/execute.ts';
-import type { Hit } from '../run/hit.ts';
-import { changedSince } from '../run/key.ts';
-import { putLocally } from '../run/publish.ts';
-import { endOf, NOT_HERMETIC, type RunEnd } from '../run/run.ts';
-import { originOf } from '../run/run-origin.ts';
-import { type SealedResult, seal, type Unpublishable } from '../run/seal.ts';
-import { resultDifferenceText } from './difference-text.ts';
 import { pathsMade, unmatchedAccesses } from './unmatched-accesses.ts';
 
 export async function checkHit(

@@ -1,6 +1,20 @@
 // The accesses of a run that a stored result neither declares nor has a fact for, in words.
 // They are hints for a person who looks for the cause of a stale hit. Nothing is decided by them.
 
+import { stateAndCheckpointPaths } from '../../client/action/request.ts';
+import { realPathOf } from '../../client/files/real-path.ts';
+import type { KeyedAction } from '../../client/inputs/keyed-action.ts';
+import { LOADER_CACHE_FILE } from '../../client/path-sets/loader-cache.ts';
+import {
+  folderOfPattern,
+  isPattern,
+  matchesNamePattern,
+  nameOfPattern,
+  rootOfPattern,
+} from '../../client/path-sets/name-patterns.ts';
+import { isAbove, type RootedPath, Roots } from '../../client/path-sets/roots.ts';
+import { ABSENT_STATE } from '../../client/path-sets/states.ts';
+import type { Watched } from '../../client/trace/trace.ts';
 import { LOADER_CACHE, MACHINE, type ObservedPath, type PathSet } from '../../core/path-set.ts';
 import type { Access, PathAccess } from '../../hermeticity/trace/access.ts';
 import {
@@ -13,20 +27,6 @@ import {
   parentFolder,
 } from '../../system/paths/absolute-path.ts';
 import { ASSAY_FOLDER } from '../../system/paths/assay-folder.ts';
-import { stateAndCheckpointPaths } from '../action/request.ts';
-import { realPathOf } from '../files/real-path.ts';
-import type { KeyedAction } from '../inputs/keyed-action.ts';
-import { LOADER_CACHE_FILE } from '../path-sets/loader-cache.ts';
-import {
-  folderOfPattern,
-  isPattern,
-  matchesNamePattern,
-  nameOfPattern,
-  rootOfPattern,
-} from '../path-sets/name-patterns.ts';
-import { isAbove, type RootedPath, Roots } from '../path-sets/roots.ts';
-import { ABSENT_STATE } from '../path-sets/states.ts';
-import type { Watched } from '../trace/trace.ts';
 
 const LOOKS: ReadonlySet<Access['kind']> = new Set([
   'read',

@@ -63,6 +63,7 @@ const LATE_FILES = [
   'client/inputs/scan.ts',
   'client/outputs/output-lock.ts',
   'client/run/publish.ts',
+  'client/retry/tries.ts',
   'client/outputs/restore.ts',
   'client/run/seal.ts',
   'store/actions/miss-text.ts',

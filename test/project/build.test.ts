@@ -11,6 +11,7 @@ import {
   readlinkSync,
   realpathSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -149,6 +150,17 @@ test('a run does not load the list of wings; the help does', async () => {
   const help = await run([...entry, '--help']);
   expect(help).toMatchObject({ code: 2, stdout: '' });
   expect(help.stderr).toContain('assay: ASSAY_INCOMPLETE: Cannot find module');
+});
+
+/** What a hit opens beside the entry, in bytes. Code that comes to it must be code that hits call, or be loaded late (scripts/late.ts). */
+const LARGEST = { start: 250_000, hit: 150_000, store: 190_000 };
+
+test.each(Object.entries(LARGEST))('of the bundle, the file %s has at most %d bytes', (name, most) => {
+  const sizes = readdirSync(join(DIST, 'node'))
+    .filter((file) => new RegExp(`^${name}-[\\w-]{8}\\.cjs$`).test(file))
+    .map((file) => statSync(join(DIST, 'node', file)).size);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(most);
+  expect(Math.max(...sizes)).toBeGreaterThan(most / 2);
 });
 
 test('a bundle of which a file is gone says so, without a stack trace', async () => {

@@ -1,9 +1,20 @@
+#define _GNU_SOURCE
 #include "tick.h"
 
-#include <stddef.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
 
-volatile sig_atomic_t ticks;
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+_Thread_local volatile sig_atomic_t ticks;
+
+static _Thread_local timer_t timer;
+static _Thread_local bool has_timer;
 
 static void count_tick(int signal) {
   (void)signal;
@@ -16,7 +27,17 @@ void catch_ticks(void) {
   sigaction(SIGALRM, &tick, NULL);
 }
 
+/* A limit of pending signals may forbid a timer for a thread: then the first thread, which may have to end survivors, ticks alone. */
+static bool make_timer(void) {
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM};
+  event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+  return timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+}
+
 void tick_every(int milliseconds) {
-  struct timeval interval = {0, milliseconds * 1000};
-  setitimer(ITIMER_REAL, &(struct itimerval){interval, interval}, NULL);
+  struct itimerspec interval = {{0, milliseconds * 1000000L}, {0, milliseconds * 1000000L}};
+  struct itimerval shared = {{0, milliseconds * 1000}, {0, milliseconds * 1000}};
+  if (!has_timer) has_timer = make_timer();
+  if (has_timer) timer_settime(timer, 0, &interval, NULL);
+  else setitimer(ITIMER_REAL, &shared, NULL);
 }

@@ -1,11 +1,11 @@
-/* The helper's only timer: a periodic SIGALRM, which interrupts the wait for the next stop. */
+/* A timer for each thread: a periodic SIGALRM, which interrupts the thread's wait for the next stop. */
 #ifndef ASSAY_TICK_H
 #define ASSAY_TICK_H
 
 #include <signal.h>
 
-/* The number of ticks since catch_ticks(); may be set back to 0. */
-extern volatile sig_atomic_t ticks;
+/* The number of ticks of this thread; may be set back to 0. */
+extern _Thread_local volatile sig_atomic_t ticks;
 
 /* Counts ticks from now on. Without it a tick would end the helper. */
 void catch_ticks(void);

@@ -381,7 +381,7 @@ static enum next before_open(struct task *task, const struct call *call, const u
   struct resolved_path resolved;
   bool stays = flags & O_NOFOLLOW || (flags & O_CREAT && flags & O_EXCL);
   if (!locate(task, call, arguments, stays ? NO_FOLLOW : FOLLOW, &resolved)) return RUN_ON;
-  if (shows_cores(&resolved)) part();
+  if (shows_cores(&resolved)) part_all();
   if (!writes(flags)) resolved.node = node_for_caller(task, resolved.node);
   if (!writes(flags)) look_again(&resolved);
   if (!writes(flags)) repeat_module(task, resolved.node);
@@ -540,7 +540,7 @@ enum next before_call(struct task *task, const struct call *call, const uint64_t
       if (!asks_user_attributes(task, call, arguments)) return RUN_ON;
       return wait_for(task, call, arguments, &(struct resolved_path){0});
     case ASK_CORES:
-      part();
+      part_all();
       return RUN_ON;
     case CHOOSE_CORES:
       leave_cores_to(task, (pid_t)arguments[0]);

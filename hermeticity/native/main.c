@@ -30,15 +30,20 @@
 #include "core.h"
 #include "filter.h"
 #include "numbers.h"
+#include "park.h"
 #include "record.h"
 #include "registers.h"
 #include "slots.h"
+#include "status.h"
 #include "task.h"
 #include "tick.h"
 #include "trace.h"
+#include "tracer.h"
 #include "wait.h"
 
 enum { TICK_MS = 100 };
+
+static const char LOST[] = "a process ran unwatched for a moment";
 
 static const int FORWARDED[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
@@ -100,23 +105,11 @@ void resume(struct task *task, int signal) {
   ptrace(request, task->tid, 0, signal);
 }
 
-static pid_t number_in_status(pid_t tid, const char *key) {
-  char path[64], line[256];
-  snprintf(path, sizeof path, "/proc/%d/status", tid);
-  FILE *file = fopen(path, "re");
-  pid_t number = 0;
-  while (file && fgets(line, sizeof line, file)) {
-    if (strncmp(line, key, strlen(key)) == 0) number = (pid_t)atol(line + strlen(key));
-  }
-  if (file) fclose(file);
-  return number;
-}
-
 /* A child may stop before the event of its parent arrives: then /proc tells its parent. */
 static struct task *adopt(pid_t tid) {
-  pid_t leader = number_in_status(tid, "Tgid:");
+  pid_t leader = (pid_t)number_in_status(tid, "Tgid:", 0);
   struct task *sibling = leader && leader != tid ? task_of(leader) : NULL;
-  struct task *parent = sibling ? NULL : task_of(number_in_status(tid, "PPid:"));
+  struct task *parent = sibling ? NULL : task_of((pid_t)number_in_status(tid, "PPid:", 0));
   struct task *task = sibling ? add_thread(tid, sibling->process) : add_process(tid, parent ? parent->process : NULL);
   task->unannounced = true;
   unbind(task);
@@ -133,7 +126,6 @@ void on_new_task(struct task *parent) {
   }
   if (!child) return;
   child->unannounced = false;
-  if (process->cwd_unsure) child->process->cwd_unsure = true;
   unbind(child);
 }
 
@@ -196,27 +188,99 @@ static void end_survivor(struct task *task) {
   report((struct origin){.kind = KIND_SURVIVOR, .process = process->serial}, "", 0, NULL, 0);
 }
 
-static void watch(void) {
-  for (;;) {
-    int status;
-    pid_t tid = waitpid(-1, &status, __WALL);
-    if (tid < 0 && errno == ECHILD) return;
-    if (command == 0 && ticks * TICK_MS >= linger_ms) for_each_task(end_survivor);
-    if (tid < 0 && command != 0) part_if_quiet();
-    if (tid < 0) continue;
-    if (!WIFSTOPPED(status)) {
-      on_exit_of(tid, status);
-      continue;
-    }
-    struct task *known = task_of(tid);
-    struct task *task = known ? known : adopt(tid);
-    if (command != 0) share_core(task);
-    on_stop(task, tid, status);
+/* ---- a new process may get a thread of its own (tracer.h) ---- */
+
+static void serve(void);
+
+/*
+ * A task that can't be attached again is killed, so that it makes no call unseen. One that has ended was killed by
+ * somebody else, or ran by a trick: then all its calls on paths failed with ENOSYS, because no tracer answered.
+ */
+static void attach_again(struct task *task) {
+  int error = seize(task->tid);
+  if (error == 0) {
+    ptrace(PTRACE_INTERRUPT, task->tid, 0, 0);
+    return;
   }
+  if (error != ESRCH && !has_ended(task->tid)) report_gap(task->process->serial, LOST);
+  remove_task(task);
+}
+
+static void serve_from(void *first) {
+  struct task *task = first;
+  lock();
+  tracer->tid = (pid_t)syscall(SYS_gettid);
+  use_all_cores();
+  task->process->tracer = tracer;
+  attach_again(task);
+  unlock();
+  serve();
+  lock();
+  part();
+  forget_handles();
+  unlock();
+}
+
+/* True if the task is no longer this thread's. */
+static bool hand_over(struct task *task) {
+  if (works_alone(task) || !has_idle_tracer(count_cores())) return false;
+  task->parked = malloc(sizeof *task->parked);
+  if (!task->parked || !park(task->tid, task->parked)) {
+    free(task->parked);
+    task->parked = NULL;
+    return false;
+  }
+  ptrace(PTRACE_DETACH, task->tid, 0, 0);
+  if (!wake_tracer(serve_from, task)) attach_again(task);
+  return true;
+}
+
+/* At the first stop of a task that was handed over, whatever its reason. */
+static void receive(struct task *task) {
+  if (!unpark(task->tid, task->parked)) report_gap(task->process->serial, LOST);
+  free(task->parked);
+  task->parked = NULL;
+}
+
+/* ---- the loop of each thread ---- */
+
+/* True if the task is no longer this thread's. */
+static bool on_first_stop(struct task *task, int status) {
+  task->is_new = false;
+  return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP && hand_over(task);
+}
+
+static void on_change(pid_t tid, int status) {
+  if (!WIFSTOPPED(status)) return on_exit_of(tid, status);
+  struct task *known = task_of(tid);
+  struct task *task = known ? known : adopt(tid);
+  if (task->parked) receive(task);
+  if (task->is_new && on_first_stop(task, status)) return;
+  if (command != 0) share_core(task);
+  on_stop(task, tid, status);
+}
+
+static void serve(void) {
+  for (int status; ; unlock()) {
+    pid_t tid = wait_for_stop(&status);
+    bool none = tid < 0 && errno == ECHILD;
+    if (none && (tracer != tracers || wait_for_others())) return;
+    lock();
+    if (tracer == tracers && command == 0 && ticks * TICK_MS >= linger_ms) for_each_task(end_survivor);
+    if (tid > 0) on_change(tid, status);
+    else if (command != 0 || tracer != tracers) part_if_quiet();
+  }
+}
+
+/* Also waits for processes that no thread traces: the action's, if it started one untraced. */
+static void watch(void) {
+  serve();
+  while (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR) continue;
 }
 
 static int trace(char **argv) {
   struct start start;
+  begin_tracing();
   int failed = start_command(&start, argv);
   if (failed) return refuse("this machine does not let one process trace another", failed);
   watch();

@@ -137,7 +137,8 @@ static bool leads_nowhere(const char *path, const char *target) {
   return deleted || nameless;
 }
 
-static struct {
+/* Of the calling thread of the helper. */
+static _Thread_local struct {
   const char *path;
   size_t length;
   int handle;

@@ -51,7 +51,7 @@ static void append(const void *bytes, size_t length) {
   used += length;
 }
 
-static uint32_t milliseconds(void) {
+uint32_t milliseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint32_t)((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000);

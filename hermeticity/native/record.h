@@ -129,4 +129,7 @@ void report_gap(uint32_t process, const char *reason);
 
 void flush_records(void);
 
+/* Since records_to(). */
+uint32_t milliseconds(void);
+
 #endif

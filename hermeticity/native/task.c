@@ -12,8 +12,9 @@
 #include "numbers.h"
 #include "record.h"
 #include "trace.h"
+#include "tracer.h"
 
-enum { BUCKETS = 1024 };
+enum { BUCKETS = 1024, SHORT_LIVED_MS = 3 };
 
 static struct task *buckets[BUCKETS];
 static int alive;
@@ -43,14 +44,21 @@ struct task *add_thread(pid_t tid, struct process *process) {
   return task;
 }
 
-struct task *add_process(pid_t pid, const struct process *parent) {
+struct task *add_process(pid_t pid, struct process *parent) {
   struct process *process = or_die(calloc(1, sizeof *process));
   process->serial = ++serials;
   process->pid = pid;
+  process->tracer = tracer;
+  process->parent = parent;
+  process->born = milliseconds();
   process->own_cores = parent && parent->own_cores;
+  process->cwd_unsure = parent && parent->cwd_unsure;
+  if (parent) parent->children++;
   uint32_t numbers[] = {(uint32_t)pid, parent ? parent->serial : 0};
   report_numbers((struct origin){.kind = KIND_PROCESS, .process = process->serial}, numbers, 2);
-  return add_thread(pid, process);
+  struct task *task = add_thread(pid, process);
+  task->is_new = parent != NULL;
+  return task;
 }
 
 void clear_pending(struct task *task) {
@@ -81,15 +89,24 @@ bool came_and_went(pid_t tid) {
   return false;
 }
 
+static void remove_process(struct process *process) {
+  if (process->parent) process->parent->children--;
+  for (int i = 0; process->children > 0 && i < BUCKETS; i++) {
+    for (struct task *task = buckets[i]; task; task = task->next) {
+      if (task->process->parent == process) task->process->parent = NULL;
+    }
+  }
+  free(process->cwd);
+  free(process);
+}
+
 void remove_task(struct task *task) {
   if (task->unannounced) remember_end(task->tid);
   *slot_of(task->tid) = task->next;
   alive--;
   clear_pending(task);
-  if (--task->process->tasks == 0) {
-    free(task->process->cwd);
-    free(task->process);
-  }
+  if (--task->process->tasks == 0) remove_process(task->process);
+  free(task->parked);
   free(task);
 }
 
@@ -104,6 +121,18 @@ struct task *take_over(struct task *first, pid_t former) {
 }
 
 int count_tasks(void) { return alive; }
+
+bool works_alone(const struct task *task) {
+  uint32_t now = milliseconds();
+  for (int i = 0; i < BUCKETS; i++) {
+    for (const struct task *other = buckets[i]; other; other = other->next) {
+      const struct process *process = other->process;
+      bool is_here = process->tracer == tracer && process != task->process;
+      if (is_here && process->children == 0 && now - process->born >= SHORT_LIVED_MS) return false;
+    }
+  }
+  return true;
+}
 
 void for_each_task(void (*visit)(struct task *)) {
   for (int i = 0; i < BUCKETS; i++) {
@@ -140,9 +169,9 @@ const char *working_folder(struct task *task) {
 /*
  * Programs that traverse folders use one folder handle many times. At the second use in a row the helper
  * copies the handle. From then on it compares the two with kcmp(2), which is much cheaper than reading the
- * path.
+ * path. Each thread of the helper has its own.
  */
-static struct {
+static _Thread_local struct {
   pid_t pid;
   int handle, copy;
   uint32_t generation;
@@ -181,6 +210,8 @@ static void drop_favourite(void) {
   favourite.copy = -1;
   favourite.path = NULL;
 }
+
+void forget_handles(void) { drop_favourite(); }
 
 const char *path_of_handle(const struct task *task, int handle) {
   bool again = is_favourite(task, handle);

@@ -17,6 +17,13 @@ struct process {
   uint32_t serial;
   pid_t pid;
   int tasks;
+  /* The thread of the helper that traces it. */
+  const struct tracer *tracer;
+  /* When it was created, in milliseconds. */
+  uint32_t born;
+  /* NULL if it has ended, or for the command. And how many children live. */
+  struct process *parent;
+  int children;
   /* The working directory, or NULL if it must be read from /proc. */
   char *cwd;
   /* A task may have its own working directory, or share it with another process: always read it. */
@@ -51,6 +58,10 @@ struct task {
   struct process *process;
   /* The task stopped before the event of its creator arrived. */
   bool unannounced;
+  /* The first task of a new process, before its first stop. */
+  bool is_new;
+  /* What the task was before another thread took it over, until its first stop there; else NULL. */
+  struct parked *parked;
   /* The address of the code that makes the current call. */
   uint64_t called_from;
   struct pending pending;
@@ -59,7 +70,7 @@ struct task {
 struct task *task_of(pid_t tid);
 
 /* Adds and reports a new process, a child of `parent` (NULL for the command itself), and its first task. */
-struct task *add_process(pid_t pid, const struct process *parent);
+struct task *add_process(pid_t pid, struct process *parent);
 
 struct task *add_thread(pid_t tid, struct process *process);
 
@@ -75,6 +86,12 @@ void clear_pending(struct task *task);
 
 int count_tasks(void);
 
+/*
+ * Whether the caller's thread traces no other process that may be at work for long. One with children waits for
+ * them. To hand a process over costs 0.3 ms, too much beside one that ends in a millisecond.
+ */
+bool works_alone(const struct task *task);
+
 void for_each_task(void (*visit)(struct task *));
 
 /* The base of relative paths; NULL if the kernel does not tell. */
@@ -82,6 +99,9 @@ const char *working_folder(struct task *task);
 
 /* The path of a file descriptor, in a buffer that the next call overwrites; NULL for a socket or a pipe. */
 const char *path_of_handle(const struct task *task, int handle);
+
+/* Closes what path_of_handle() keeps open for the calling thread. */
+void forget_handles(void);
 
 struct viewer viewer_of(const struct task *task);
 

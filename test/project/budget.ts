@@ -24,6 +24,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
   hermeticity: [
     89,
     [2, 'slots for commands that all runs of a user share: locks of a file, which neither Node nor Bun has'],
+    [5, 'threads of the tracer, their lock and cores, and how a process is parked between two of them'],
   ],
   client: [
     296,

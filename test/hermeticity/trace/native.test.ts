@@ -2,9 +2,11 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { helperPath, NativeTracer } from '../../../hermeticity/trace/native.ts';
+import { soak } from '../../rig/soak.ts';
 import { makeThirtyTwoBit } from '../../rig/thirty-two-bit.ts';
 import { AS_ORDINARY_USER, asRoot, ORDINARY_USER, OTHER_USER } from '../../rig/users.ts';
 import {
@@ -224,6 +226,20 @@ until(1, lambda: None)`;
     clearInterval(looking);
     expect([...seen.busy]).toContainEqual(expect.stringMatching(/^\d+$/));
     expect([...seen.calm]).toEqual([coresOf('self')]);
+  });
+
+  it('hands processes over to other threads, unseen by them and without missing a call of theirs', async () => {
+    const program = compileFixture('handed-over', folder.at('handed-over'));
+    const rounds = soak(200);
+    const { report, stdout } = await trace(nativeTracer(), folder.path, [program, String(rounds)]);
+    const takesOver = process.arch === 'x64' && availableParallelism() > 1;
+    expect(stdout).toMatch(takesOver ? /^0 bad, [2-8] tracers$/m : '0 bad, 1 tracers');
+    expect(report).toMatchObject({ exit: { code: 0 }, gaps: [], complete: true });
+    const sought = new Set(linesBelow(report, folder.path).filter((line) => line.startsWith('absent own-')));
+    const KILLED = 3;
+    const ways = [0, 1, 2, 3, 4, 5, 6, 7, 8].filter((way) => way !== KILLED);
+    for (let round = 0; round < rounds; round++)
+      for (const way of ways) expect(sought).toContain(`absent own-${round}-${way}`);
   });
 
   it('lets 32-bit code run, and tells that it cannot follow it', async (context) => {

@@ -1,12 +1,16 @@
 // The cost of tracing: CPU time of a command with all its children, plain, under Assay's helper (decoding of
-// its records included) and under strace (output discarded). Reports the median ratio of neighbouring rounds,
-// because the speed of a shared machine varies by the minute. Prints a table and asserts nothing.
+// its records included) and under strace (output discarded); for a parallel command its wall time. Reports the
+// median ratio of neighbouring rounds, because the speed of a shared machine varies by the minute. Prints a table
+// and asserts nothing.
 //
-//   node bench/hermeticity.ts
+//   node bench/hermeticity.ts [--against HELPER] [--only TEXT]
+//
+// --against: another build of the helper instead of strace, in turns. --only: rows whose name contains the text.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { NativeTracer } from '../hermeticity/trace/native.ts';
 import { median } from './server/table.ts';
 
@@ -27,8 +31,10 @@ const TICKS_PER_SECOND = 100;
 
 interface Workload {
   readonly name: string;
-  /** The upper limit for the CPU ratio of Assay's helper. */
+  /** The upper limit for the ratio of Assay's helper. */
   readonly limit: number;
+  /** What is measured; else the CPU time. */
+  readonly wall?: true;
   lay(folder: string): void;
   readonly rounds: number;
   /** Run before each measurement, not measured. */
@@ -44,6 +50,15 @@ const WORKLOADS: readonly Workload[] = [
     lay: layC,
     clean: 'rm -f *.o',
     command: 'make -s',
+  },
+  {
+    name: 'the same by make -j2, wall time',
+    limit: 1.6,
+    wall: true,
+    rounds: FEW_ROUNDS,
+    lay: layC,
+    clean: 'rm -f *.o',
+    command: 'make -s -j2',
   },
   {
     name: 'esbuild bundle of 1,000 modules, 5 times',
@@ -79,47 +94,54 @@ const WORKLOADS: readonly Workload[] = [
   },
 ];
 
-export async function bench(): Promise<void> {
-  console.log(`${'CPU time'.padEnd(48)}   plain   assay-trace (limit)   strace`);
-  for (const workload of WORKLOADS) {
+type Run = (command: string, folder: string) => void | Promise<void>;
+
+const OPTIONS = { against: { type: 'string' }, only: { type: 'string', default: '' } } as const;
+
+export async function bench(args: readonly string[] = []): Promise<void> {
+  const { against, only } = parseArgs({ args: [...args], options: OPTIONS }).values;
+  const other = against === undefined ? runUnderStrace : runTracedBy(new NativeTracer(against));
+  const name = against === undefined ? 'strace' : 'the other helper';
+  console.log(`${'CPU time'.padEnd(48)}   plain   assay-trace (limit)   ${name}`);
+  for (const workload of WORKLOADS.filter((workload) => workload.name.includes(only))) {
     const folder = mkdtempSync(join(tmpdir(), 'assay-bench-hermeticity-'));
     try {
       workload.lay(folder);
-      console.log(await row(workload, folder));
+      console.log(await row(workload, folder, other));
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   }
 }
 
-async function row(workload: Workload, folder: string): Promise<string> {
+async function row(workload: Workload, folder: string, runByOther: Run): Promise<string> {
   if (workload.command.includes(ESBUILD) && !existsSync(ESBUILD)) {
     return `${workload.name.padEnd(48)}   esbuild is not installed`;
   }
   const plain: number[] = [];
   const native: number[] = [];
-  const strace: number[] = [];
+  const other: number[] = [];
+  const runTraced = runTracedBy(new NativeTracer());
   for (let round = 0; round < workload.rounds; round++) {
     const base = await measure(workload, folder, runPlain);
     plain.push(base);
     native.push((await measure(workload, folder, runTraced)) / base);
-    if (round < FEW_ROUNDS) strace.push((await measure(workload, folder, runUnderStrace)) / base);
+    if (round < FEW_ROUNDS) other.push((await measure(workload, folder, runByOther)) / base);
   }
   const ratio = (ratios: readonly number[]) => median(ratios).toFixed(2).padStart(6);
   const limit = `(${workload.limit.toFixed(2)})`.padEnd(9);
-  return `${workload.name.padEnd(48)} ${median(plain).toFixed(2).padStart(5)} s        ${ratio(native)} ${limit}     ${ratio(strace)}`;
+  return `${workload.name.padEnd(48)} ${median(plain).toFixed(2).padStart(5)} s        ${ratio(native)} ${limit}     ${ratio(other)}`;
 }
 
-/** CPU seconds of all children that have ended, and of this process meanwhile. */
-async function measure(
-  workload: Workload,
-  folder: string,
-  run: (command: string, folder: string) => void | Promise<void>,
-): Promise<number> {
+/** CPU seconds of all children that have ended, and of this process meanwhile; or seconds of wall time. */
+async function measure(workload: Workload, folder: string, run: Run): Promise<number> {
   spawnSync('sh', ['-c', workload.clean], { cwd: folder });
   const childrenBefore = childrenSeconds();
   const ownBefore = process.cpuUsage();
+  const startedAt = performance.now();
   await run(workload.command, folder);
+  const MS_PER_SECOND = 1000;
+  if (workload.wall) return (performance.now() - startedAt) / MS_PER_SECOND;
   const own = process.cpuUsage(ownBefore);
   return childrenSeconds() - childrenBefore + (own.user + own.system) / 1e6;
 }
@@ -138,14 +160,16 @@ function runBy([program = 'sh', ...args]: readonly string[], folder: string): vo
   if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${status}`);
 }
 
-async function runTraced(command: string, folder: string): Promise<void> {
-  const { complete } = await new NativeTracer().run({
-    argv: ['sh', '-c', command],
-    cwd: folder,
-    env: environment(),
-    output: () => {},
-  });
-  if (!complete) throw new Error(`the trace of ${command} is not complete`);
+function runTracedBy(tracer: NativeTracer): Run {
+  return async (command, folder) => {
+    const { complete } = await tracer.run({
+      argv: ['sh', '-c', command],
+      cwd: folder,
+      env: environment(),
+      output: () => {},
+    });
+    if (!complete) throw new Error(`the trace of ${command} is not complete`);
+  };
 }
 
 function environment(): Record<string, string> {
@@ -202,4 +226,4 @@ function layTree(folder: string): void {
   }
 }
 
-if (import.meta.main) await bench();
+if (import.meta.main) await bench(process.argv.slice(2));

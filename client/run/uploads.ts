@@ -28,6 +28,9 @@ interface Job {
   readonly isFirst: boolean;
 }
 
+/** The remote has a result of the key, will never take this one, or could not be reached. */
+export type UploadEnd = 'there' | 'refused' | 'away';
+
 /** How many results are not shared yet, and why. */
 export interface UnsharedCount {
   readonly results: number;
@@ -51,8 +54,8 @@ export class ResultUploads {
   readonly #diverged = new Set<Hash>();
   /** All results that were added and are not shared. */
   readonly #left = new Set<Hash>();
-  /** What waits for the end of an upload. */
-  readonly #awaited = new Map<Hash, readonly ((isThere: boolean) => void)[]>();
+  /** The uploads that have not ended. */
+  readonly #open = new Map<Hash, PromiseWithResolvers<void>>();
   #why = '';
   #isOver = false;
 
@@ -95,12 +98,11 @@ export class ResultUploads {
     return fresh.length;
   }
 
-  /** Resolves when the upload of a result has ended: whether the remote has a result of its key. */
-  settled(key: Hash): Promise<boolean> {
-    if (!this.#left.has(key)) return Promise.resolve(this.#shared.has(key) || this.#diverged.has(key));
-    return new Promise((resolve) => {
-      this.#awaited.set(key, [...(this.#awaited.get(key) ?? []), resolve]);
-    });
+  /** Resolves when the upload of a result has ended, also if the remote was given up. */
+  async settled(key: Hash): Promise<UploadEnd> {
+    await this.#open.get(key)?.promise;
+    if (this.#shared.has(key) || this.#diverged.has(key)) return 'there';
+    return this.#left.has(key) ? 'away' : 'refused';
   }
 
   isShared(key: Hash): boolean {
@@ -147,7 +149,7 @@ export class ResultUploads {
   /** Cancels the uploads in progress; their results stay in the outbox. */
   async close(): Promise<void> {
     this.#isOver = true;
-    this.#waiting.length = 0;
+    for (const { unshared } of this.#waiting.splice(0)) this.#settle(unshared.key.hash);
     if (this.#underWay.size > 0) this.#options.remote.giveUp('the run is over');
     await this.#drained();
   }
@@ -157,7 +159,9 @@ export class ResultUploads {
   }
 
   #take(job: Job): void {
-    this.#left.add(job.unshared.key.hash);
+    const { hash } = job.unshared.key;
+    this.#left.add(hash);
+    if (!this.#open.has(hash)) this.#open.set(hash, Promise.withResolvers());
     this.#waiting.push(job);
     this.#next();
   }
@@ -166,16 +170,18 @@ export class ResultUploads {
     while (this.#underWay.size < REMOTE.uploads) {
       const job = this.#waiting.shift();
       if (!job) return;
-      const { hash } = job.unshared.key;
       const sent = this.#send(job).finally(() => {
         this.#underWay.delete(sent);
-        for (const resolve of this.#awaited.get(hash) ?? [])
-          resolve(this.#shared.has(hash) || this.#diverged.has(hash));
-        this.#awaited.delete(hash);
+        this.#settle(job.unshared.key.hash);
         this.#next();
       });
       this.#underWay.add(sent);
     }
+  }
+
+  #settle(key: Hash): void {
+    this.#open.get(key)?.resolve();
+    this.#open.delete(key);
   }
 
   /** Never rejects. */

@@ -1,7 +1,7 @@
 // Uploads to a remote, and the results that are left at the end of a run.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Outbox, type UnsharedResult } from '../../../client/local-store/outbox.ts';
-import { type Remote, RemoteFault } from '../../../client/remote/remote.ts';
+import { type Remote, RemoteFault, WriteRefused } from '../../../client/remote/remote.ts';
 import { ResultUploads } from '../../../client/run/uploads.ts';
 import type { RunEvent } from '../../../client/terminal/events.ts';
 import { digestOf } from '../../../core/digest.ts';
@@ -125,4 +125,29 @@ test('a result that the store has evicted leaves the outbox', async () => {
   expect(await uploads.finish(60_000)).toBeUndefined();
   expect(uploads.isShared(key.hash)).toBe(false);
   expect(outbox.entries()).toEqual([]);
+});
+
+test.each([
+  ['there', () => Promise.resolve('stored' as const)],
+  ['there', () => Promise.resolve('diverged' as const)],
+  ['refused', () => Promise.reject(new WriteRefused('it may not write', true))],
+  ['away', () => Promise.reject(new RemoteFault('gone'))],
+] as const)('whoever asks before or after the end of an upload learns it: %s', async (end, put) => {
+  const { uploads, add } = uploadsTo(remoteThat(put));
+  const made = await madeResult('one');
+  const { hash } = made.key;
+  add(made);
+  const before = uploads.settled(hash);
+  await uploads.finish(60_000);
+  expect([await before, await uploads.settled(hash)]).toEqual([end, end]);
+  await uploads.close();
+});
+
+test('the end of a run settles the uploads that wait for their turn', async () => {
+  const { uploads, add } = uploadsTo(remoteThat(() => new Promise(() => {})));
+  const made = await Promise.all(Array.from({ length: 20 }, (_, at) => madeResult(String(at))));
+  for (const one of made) add(one);
+  const last = uploads.settled(made.at(-1)?.key.hash ?? digestOf(Buffer.alloc(0)).hash);
+  void uploads.close();
+  expect(await last).toBe('away');
 });

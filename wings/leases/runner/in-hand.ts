@@ -6,6 +6,7 @@ import { onStop } from '../../../client/process/launch.ts';
 import type { Cache } from '../../../client/run/caches.ts';
 import type { Execution } from '../../../client/run/execute.ts';
 import type { Hit } from '../../../client/run/hit.ts';
+import type { UploadEnd } from '../../../client/run/uploads.ts';
 import type { Fence, ReleaseReason } from '../../../core/action-lease.ts';
 import type { Hash } from '../../../core/digest.ts';
 import type { HeldLease } from './place.ts';
@@ -56,7 +57,7 @@ export class InHand implements LeaseInHand<Hit> {
     if (!server) return;
     this.#isSending = sent !== undefined;
     const arrived = sent ? cache.openUploads().then((uploads) => uploads?.settled(sent)) : undefined;
-    track(Promise.resolve(arrived).then((isThere) => server.release(isThere ? 'done' : 'unkept')));
+    track(Promise.resolve(arrived).then((end = 'refused') => server.release(REASONS[end], UNSENT[end])));
   }
 
   abandon(): void {
@@ -65,7 +66,7 @@ export class InHand implements LeaseInHand<Hit> {
 
   /** At the end of a run: what is still on its way is not waited for. */
   close(): void {
-    this.#release('unkept');
+    this.#release('cancelled', UNSENT.away);
   }
 
   #release(reason: ReleaseReason, detail?: string): void {
@@ -82,6 +83,14 @@ export class InHand implements LeaseInHand<Hit> {
     if (process.listenerCount(signal) === 0) setTimeout(() => process.kill(process.pid, signal), STOP_MS);
   }
 }
+
+/** A result that could not be sent is no sign that others of the action are not kept: one of those that wait runs next. */
+const REASONS: Readonly<Record<UploadEnd, ReleaseReason>> = {
+  there: 'done',
+  refused: 'unkept',
+  away: 'cancelled',
+};
+const UNSENT: Readonly<Partial<Record<UploadEnd, string>>> = { away: 'its result could not be sent in time' };
 
 /** The server has got the release by then, or never gets it. */
 const STOP_MS = 100;

@@ -42,6 +42,7 @@ export interface LeaseAnswer {
   readonly reason?: string;
   readonly detail?: string;
   readonly why?: string;
+  readonly retryMs?: number;
 }
 
 /** The request, whose client may leave before the answer. */
@@ -123,7 +124,7 @@ export class LeaseService {
     const found = await this.waiters.wait(wait);
     this.#metrics.waited(caller.store.identity, found, wait, this.#now() - began);
     if (found.end === 'gone') return answer('none', { why: 'the client is gone' });
-    if (found.end === 'refused') return answer('none', { why: found.why });
+    if (found.end === 'refused') return answer('none', { why: found.why, retryMs: LEASES.retryMs });
     if (found.end === 'published') return answer('published', { fence });
     if (!found.lease) return answer('ended', { fence, reason: 'expired' });
     return found.end === 'ended' ? ended(caller, address, found.lease) : held(caller, address, found.lease);

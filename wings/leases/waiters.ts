@@ -3,7 +3,8 @@
 //
 // Guarantees:
 // - A wait ends within its time, when its client is gone, and when the server stops or is under pressure: waits are the
-//   first that a busy server gives up, because a client without an answer runs the action.
+//   first that a busy server gives up, because a client can ask again, or run the action.
+// - A wait goes on while the leases can't be read: PostgreSQL may be away for seconds, and then nobody need run.
 // - Their number is bounded, for each lease and in all.
 import { isSameFence } from '../../core/action-lease.ts';
 import type { Namespace } from '../../core/namespace.ts';
@@ -72,7 +73,7 @@ export class Waiters {
     const others = wait.others.map((namespace) => ({ namespace, key: wait.address.key }));
     this.#count++;
     try {
-      const before = await this.#leases.states(others);
+      const before = others.length === 0 ? [] : await this.#leases.states(others);
       const waiting = { ...wait, before, until: this.#now() + wait.waitMs, settle: resolve };
       this.#add(waiting);
       try {
@@ -153,8 +154,9 @@ export class Waiters {
     if (asked.length === 0) return;
     const states = await this.#statesOf(asked).catch(() => undefined);
     for (const one of asked) {
-      if (!states) one.settle({ end: 'refused', why: 'the leases can’t be read' });
-      else this.#judge(one, states, now);
+      if (states) this.#judge(one, states, now);
+      // Nobody knows more: the client asks again, and learns whether the leases can be read then.
+      else if (now >= one.until) one.settle({ end: 'held', lease: one.lease });
     }
   }
 

@@ -59,6 +59,8 @@ export interface ActionLeaseAnswer {
   detail: string;
   /** none: why there is no lease. */
   why: string;
+  /** none, to a Wait: ask again after this time. Absent: run. */
+  retryMs?: number | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -261,6 +263,7 @@ function createBaseActionLeaseAnswer(): ActionLeaseAnswer {
     reason: "",
     detail: "",
     why: "",
+    retryMs: undefined,
     _unknownFields: {},
   };
 }
@@ -302,6 +305,9 @@ export const ActionLeaseAnswer: MessageFns<ActionLeaseAnswer> = {
     }
     if (message.why !== "") {
       writer.uint32(98).string(message.why);
+    }
+    if (message.retryMs !== undefined) {
+      writer.uint32(104).int64(message.retryMs);
     }
     if (message._unknownFields !== undefined) {
       for (const [key, values] of globalThis.Object.entries(message._unknownFields)) {
@@ -421,6 +427,14 @@ export const ActionLeaseAnswer: MessageFns<ActionLeaseAnswer> = {
             }
 
             message.why = reader.string();
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.retryMs = longToNumber(reader.int64());
             continue;
           }
         }

@@ -9,12 +9,17 @@ export const RUNNER = {
   /** For the lease of a long action it waits for this share of the known duration, up to so long. */
   patienceShare: 0.1,
   maxPatienceMs: 10 * SECOND,
+  /** The pause before it asks again grows to maxAgainMs while no answer comes, and is random: many runs ask at once. */
   againMs: 500,
+  maxAgainMs: 4 * SECOND,
   /** The time in which a run's thread has no processor counts for none of these, up to so much. */
   starvedMs: 20 * SECOND,
   patienceTickMs: 50,
   /** A run waits this long for its releases at its end. */
   releaseMs: 1 * SECOND,
+  /** How often a release is sent that gets no answer, and the first pause between: all of them take as long as a lease without heartbeats. */
+  releases: 7,
+  releaseAgainMs: 100,
   /** How long after the end of a run's patience an answer to its wait may come. */
   lateMs: 300,
   /** How much longer than the own known duration a run waits at most. */

@@ -18,6 +18,7 @@ export interface LeaseReply {
   readonly reason?: unknown;
   readonly detail?: unknown;
   readonly heartbeatMs?: unknown;
+  readonly retryMs?: unknown;
 }
 
 /** Undefined for the text of a server that has no leases. */

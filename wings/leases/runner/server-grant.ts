@@ -1,5 +1,6 @@
 // A lease that a server has granted to this run. The run keeps it by heartbeats, until it is released or lost.
 // A run that hears nothing goes on, and sends further heartbeats: only the server can say that the lease is lost.
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Fence, fenceText, type ReleaseReason } from '../../../core/action-lease.ts';
 import { RUNNER } from './limits.ts';
 import type { HeldLease } from './place.ts';
@@ -30,11 +31,16 @@ export class ServerGrant implements HeldLease {
     return this.#isLost;
   }
 
+  /** Those who wait would wait until the heartbeats are missed, so a release that got no answer is sent again. */
   async release(reason: ReleaseReason, detail?: string): Promise<void> {
     if (this.#isOver) return;
     this.#end();
-    const fence = fenceText(this.fence);
-    await this.#ask('release', { fence, reason, ...(detail !== undefined && { detail }) });
+    const body = { fence: fenceText(this.fence), reason, ...(detail !== undefined && { detail }) };
+    let pauseMs: number = RUNNER.releaseAgainMs;
+    for (let asked = 1; !(await this.#ask('release', body)) && asked < RUNNER.releases; asked++) {
+      await pause(pauseMs * (0.5 + Math.random()), undefined, { ref: false });
+      pauseMs *= 2;
+    }
   }
 
   async #beat(): Promise<void> {

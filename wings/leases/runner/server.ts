@@ -52,8 +52,8 @@ export class ServerLeases {
   #hasAnswered = false;
   /** When the last response came, whatever it said. */
   #heardAt = Number.NEGATIVE_INFINITY;
-  /** When an answer was due first, if none came since. */
-  #silentSince: number | undefined;
+  /** When an answer was due first, if none that can be read came since. */
+  #unansweredSince: number | undefined;
 
   constructor({ url, token, holder, times = RUNNER }: ServerLeasesOptions) {
     this.#base = `${serverAddress(url)}${ACTION_LEASES_PATH}`;
@@ -100,20 +100,38 @@ export class ServerLeases {
     held: HeldByOther,
     leftMs: number,
   ): Promise<HeldByOther | Ended | PublishedElsewhere | NoLease> {
-    if (this.#isGone) return NOTHING;
     const { fence } = held;
     const until = performance.now() + leftMs;
-    const waitMs = Math.min(Math.ceil(leftMs), LONGEST_POLL_MS);
-    const asked = { key, waitMs, ...(fence && { fence: fenceText(fence) }) };
-    const { answerMs, againMs } = this.#times;
-    const mostMs = Math.min(waitMs + answerMs, leftMs + RUNNER.lateMs);
-    const answer = await this.#ask('wait', asked, AbortSignal.timeout(Math.ceil(mostMs)), waitMs);
-    if (!answer && this.#mayAnswerYet(this.#patienceMs(knownMs))) {
-      await pause(Math.max(0, Math.min(againMs, until - performance.now())));
-      return held;
+    const { answerMs } = this.#times;
+    while (!this.#isGone) {
+      const ownMs = until - performance.now();
+      if (ownMs <= 0) return held;
+      const waitMs = Math.min(Math.ceil(ownMs), LONGEST_POLL_MS);
+      const asked = { key, waitMs, ...(fence && { fence: fenceText(fence) }) };
+      const mostMs = Math.min(waitMs + answerMs, ownMs + RUNNER.lateMs);
+      const answer = await this.#ask('wait', asked, AbortSignal.timeout(Math.ceil(mostMs)), waitMs);
+      if (answer?.outcome === 'published') return { outcome: 'published' };
+      const found = heldIn(answer) ?? endedIn(answer);
+      if (found) return found;
+      const laterMs = this.#askAgainMs(answer, knownMs);
+      if (laterMs === undefined) break;
+      await pause(Math.max(0, Math.min(laterMs, until - performance.now())));
     }
-    if (answer?.outcome === 'published') return { outcome: 'published' };
-    return heldIn(answer) ?? endedIn(answer) ?? NOTHING;
+    return NOTHING;
+  }
+
+  /** When to ask again after an answer that says nothing of the lease. Undefined if the run asks no more. */
+  #askAgainMs(answer: LeaseReply | undefined, knownMs: number | undefined): number | undefined {
+    // A full server, or one that stops: it, or another one of its fleet, knows more later.
+    if (answer) return unevenly(repliedNumber(answer.retryMs));
+    return this.#mayAnswerYet(this.#patienceMs(knownMs)) ? this.#pauseMs() : undefined;
+  }
+
+  /** Another server of a fleet is asked soon, and one that is busy ever less often. */
+  #pauseMs(): number {
+    const { againMs } = this.#times;
+    const waitedMs = performance.now() - (this.#unansweredSince ?? performance.now());
+    return againMs * Math.random() + Math.min(waitedMs, RUNNER.maxAgainMs) * Math.random();
   }
 
   /** Asks a server that has answered before again for a while. One that is silent for so long is asked no more. */
@@ -134,7 +152,7 @@ export class ServerLeases {
         const answer = await this.#ask('acquire', body, patience.signal);
         if (answer) return answer;
         if (!this.#hasAnswered || patience.signal.aborted) break;
-        await pause(againMs);
+        await pause(this.#pauseMs());
       }
     } finally {
       patience.close();
@@ -152,7 +170,7 @@ export class ServerLeases {
 
   #mayAnswerYet(patienceMs: number): boolean {
     if (this.#isGone || !this.#hasAnswered) return false;
-    return this.#silentSince === undefined || performance.now() - this.#silentSince < patienceMs;
+    return this.#unansweredSince === undefined || performance.now() - this.#unansweredSince < patienceMs;
   }
 
   async #askAboutGrant(method: 'heartbeat' | 'release', body: object): Promise<LeaseReply | undefined> {
@@ -176,17 +194,23 @@ export class ServerLeases {
         headersTimeout: 0,
       });
       const text = await response.body.text();
-      this.#silentSince = undefined;
       this.#heardAt = performance.now();
       const answer = response.statusCode === 200 ? replyIn(text) : undefined;
+      if (answer) this.#unansweredSince = undefined;
+      else this.#unansweredSince ??= this.#heardAt;
       this.#hasAnswered ||= answer !== undefined;
       this.#isGone ||= !answer && !LATER.has(response.statusCode);
       return answer;
     } catch {
-      this.#silentSince ??= Math.min(due, performance.now());
+      this.#unansweredSince ??= Math.min(due, performance.now());
       return undefined;
     }
   }
+}
+
+/** Waits that were refused together do not come back together. */
+function unevenly(retryMs: number | undefined): number | undefined {
+  return retryMs && Math.min(retryMs, LONGEST_POLL_MS) * (0.5 + Math.random());
 }
 
 const MOST_BYTES = 64 * 1024;

@@ -158,7 +158,6 @@ describe('a server that has answered before', () => {
     await ask();
     const got = await ask();
     if (got.outcome !== 'held') throw new Error(got.outcome);
-    expect(await place.wait(got, 5000)).toEqual(got);
     expect(await place.wait(got, 5000)).toMatchObject({ outcome: 'ended', reason: 'done' });
     expect(asked).toHaveLength(5);
   });
@@ -222,9 +221,40 @@ test('a long action is awaited also while its server starts again, and a short o
     const { place, ask } = await clientOf(heldAndThen('cut'), times, knownMs);
     const got = await ask();
     if (got.outcome !== 'held') throw new Error(got.outcome);
-    await place.wait(got, 20_000);
-    expect(await place.wait(got, 20_000)).toMatchObject({ outcome });
+    expect(await place.wait(got, 800)).toMatchObject({ outcome });
   }
+});
+
+test('a wait that a full server refuses goes on, and one that it refuses for good does not', async () => {
+  const full = { outcome: 'none', why: 'full', retryMs: 20 };
+  const { asked, place, ask } = await clientOf(
+    heldAndThen(full, full, { outcome: 'ended', reason: 'done' }, { outcome: 'none', why: 'never' }),
+  );
+  const got = await ask();
+  if (got.outcome !== 'held') throw new Error(got.outcome);
+  expect(await place.wait(got, 20_000)).toMatchObject({ outcome: 'ended' });
+  expect(await place.wait(got, 20_000)).toEqual({ outcome: 'none' });
+  expect(asked).toHaveLength(5);
+});
+
+test('a wait at a server that refuses every time ends in its time', async () => {
+  const { place, ask } = await clientOf(heldAndThen({ outcome: 'none', why: 'full', retryMs: 60_000 }));
+  const got = await ask();
+  if (got.outcome !== 'held') throw new Error(got.outcome);
+  expect(await place.wait(got, 100)).toEqual(got);
+});
+
+test('a release that gets no answer is sent again', async () => {
+  let releases = 0;
+  const { asked, ask } = await clientOf(({ method }) => {
+    if (method === 'acquire') return { outcome: 'granted', fence: '1.1', heartbeatMs: 60_000 };
+    releases++;
+    return releases === 1 ? 'cut' : releases === 2 ? BUSY : { outcome: 'released' };
+  });
+  const got = await ask();
+  if (got.outcome !== 'granted') throw new Error(got.outcome);
+  await got.grant.release('done');
+  expect(asked.map(({ method }) => method)).toEqual(['acquire', 'release', 'release', 'release']);
 });
 
 test('a server that is busy is asked again for the next action', async () => {

@@ -61,11 +61,25 @@ test('a client that is gone waits no more', async () => {
   expect(waiters.count).toBe(0);
 });
 
-test('if the leases can’t be read, nobody waits for them', async () => {
-  const { leases, held, wait } = await start();
-  const waited = wait(await held('one'));
-  leases.states = () => Promise.reject(new Error('PostgreSQL is away'));
-  expect(await waited).toMatchObject({ end: 'refused' });
+test('a wait goes on while the leases can’t be read, and ends in its time', async () => {
+  const { leases, waiters, held } = await start();
+  const [ending, lasting] = [await held('ending'), await held('lasting')];
+  const { states } = leases;
+  let reads = 0;
+  leases.states = () => {
+    reads++;
+    return Promise.reject(new Error('PostgreSQL is away'));
+  };
+  const wait = ({ address, lease }: typeof ending, waitMs: number) =>
+    waiters.wait({ address, lease, others: [], waitMs, isGone: () => false });
+  const [first, second] = [wait(ending, LONGEST_POLL_MS), wait(lasting, 300)];
+  expect(await second).toMatchObject({ end: 'held', lease: { fence: lasting.lease.fence } });
+  expect(reads).toBeGreaterThan(1);
+  leases.states = states;
+  const { fence } = ending.lease;
+  await leases.release(ending.address, { id: 'ending'.padStart(32, '0'), fence }, { reason: 'done' });
+  waiters.wake(ending.address);
+  expect(await first).toMatchObject({ end: 'ended' });
 });
 
 test('a token has a bounded number of leases, and gets room as they are over', () => {

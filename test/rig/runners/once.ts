@@ -39,6 +39,17 @@ export async function startInGroups(
   return running;
 }
 
+/**
+ * Waits until all steps of these runners wait that can: those that others run, but for those of runners whose slots are full
+ * of commands, which don't ask. A step that waits gives its slot to another one, so more of them wait than there are slots.
+ */
+export async function allWait(running: readonly Running[], actions: number, jobs: number): Promise<void> {
+  const all = (running.length - 1) * actions - Math.floor(actions / jobs) * (actions - jobs);
+  const waits = () =>
+    running.reduce((sum, one) => sum + one.said().split('"step-waits-for-run"').length - 1, 0);
+  await expect.poll(waits, { timeout: 300_000 }).toBeGreaterThanOrEqual(all);
+}
+
 /** Runners with the same steps, which all of them know to be long. */
 export async function runnersOf(
   actions: number,

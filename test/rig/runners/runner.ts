@@ -90,10 +90,12 @@ export class Runner {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const ended = once(child, 'close');
+    // A command that waits at a gate keeps the streams open.
+    const exited = once(child, 'exit');
     onTestFinished(async () => {
       child.kill('SIGCONT');
       child.kill('SIGKILL');
-      await ended;
+      await exited;
     });
     let said = '';
     for (const stream of [child.stdout, child.stderr])

@@ -127,7 +127,7 @@ async function newFolder(): Promise<string> {
 }
 
 /** Below the range from which the kernel takes ports for connections. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 22_000);
     const server = createServer();

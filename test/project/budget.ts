@@ -66,6 +66,7 @@ export const BUDGET: Readonly<Record<string, readonly [hundreds: number, ...rais
     8,
     [9, 'a run that asks for a lease, waits, holds one'],
     [2, 'patience with a busy server'],
+    [1, 'waits that go on while a server is full or away, and releases that are sent again'],
   ],
   'wings/manual': [6, [1, '`assay help`: pages on the command line']],
   'wings/mise': [9],

@@ -24,7 +24,8 @@ const NAMES = [
   'javac and jar',
 ];
 const ALLOWED_RATIO = 1.3;
-const EXECUTABLE = join(import.meta.dirname, '../dist/assay');
+/** As it is installed: the starter becomes the executable. */
+const EXECUTABLE = join(import.meta.dirname, '../dist/assay-start');
 
 const { values } = parseArgs({
   options: {
@@ -33,7 +34,7 @@ const { values } = parseArgs({
     against: { type: 'string' },
   },
 });
-const others = values.against === undefined ? [] : [join(values.against, 'dist/assay')];
+const others = values.against === undefined ? [] : [join(values.against, 'dist/assay-start')];
 
 interface Contestant {
   readonly name: string;

@@ -8,7 +8,6 @@ import { toolPathOf } from '../action/program-folders.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { requestOf } from '../config/request.ts';
 import type { Step, StepTable } from '../config/step.ts';
-import { realPathOf } from '../files/real-path.ts';
 import { Coverage } from '../inputs/coverage.ts';
 import { findTool } from '../tools/tool-stamp.ts';
 import type { Tool } from '../tools/tools.ts';
@@ -89,8 +88,8 @@ function programsOf({ tools, programs }: Step, request: RunRequest, caller: Vari
   });
 }
 
-function filesOf({ file, interpreters }: Tool): string[] {
-  return [file, realPathOf(file), ...interpreters.flatMap(filesOf)];
+function filesOf({ file, real, interpreters }: Tool): string[] {
+  return [file, real, ...interpreters.flatMap(filesOf)];
 }
 
 /** True for what a step writes: such a change needs no run. */

@@ -29,7 +29,6 @@ import {
   type AbsPath,
   absPath,
   FILESYSTEM_ROOT,
-  foldersAbove,
   inside,
   isAtOrBelow,
   parentFolder,
@@ -42,7 +41,6 @@ import type { ScratchFolders } from '../action/environment.ts';
 import { keeperOf } from '../action/owned-caches.ts';
 import { programPlaces } from '../action/program-folders.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
-import { realPathOf } from '../files/real-path.ts';
 import { wasUntouched } from '../files/settled.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { sourceOfCompiled } from '../lenses/compiled-module.ts';
@@ -144,6 +142,8 @@ class Gathering {
   readonly #programs: ReadonlySet<AbsPath>;
   readonly #found = new Map<AbsPath, Found>();
   readonly #facts: Fact[] = [];
+  /** By folder: the topmost missing one of it and those above it; null for a folder that is there. */
+  readonly #topmost = new Map<AbsPath, AbsPath | null>();
   /** Folders that a listing does not count. */
   readonly #hidden = new Map<AbsPath, Hidden>();
   #ownNames: ReadonlyMap<AbsPath, readonly string[]> | undefined;
@@ -166,8 +166,8 @@ class Gathering {
       (path) => inside(this.#workspace, path),
     );
     // A tool's own file is in the key by its content, also if its name is a link.
-    const files = tools.flatMap((tool) => [tool, ...tool.interpreters]).map(({ file }) => file);
-    this.#ownFiles = new Set([...files, ...files.map((file) => realPathOf(file))]);
+    const found = tools.flatMap((tool) => [tool, ...tool.interpreters]);
+    this.#ownFiles = new Set(found.flatMap(({ file, real }) => [file, real]));
   }
 
   add(entry: ReadSetEntry): void {
@@ -320,7 +320,7 @@ class Gathering {
       return;
     }
     const isExact = stats !== undefined || this.#programs.has(parentFolder(path));
-    const counted = this.#unordered.countedAbsence(path, isExact ? path : topmostAbsent(path));
+    const counted = this.#unordered.countedAbsence(path, isExact ? path : this.#topmostAbsent(path));
     if (counted === undefined) return;
     if (!stats) this.#addMissing(counted, searchedFrom);
     else if (isOwn) {
@@ -335,6 +335,17 @@ class Gathering {
     const isSearch = bases.length > 0 && earlier?.length !== 0;
     const searchedFrom = isSearch ? [...new Set([...(earlier ?? []), ...bases])] : [];
     this.#found.set(path, { ...MISSING, searchedFrom });
+  }
+
+  /** Most names that are missing lie in a few folders: each folder is looked at once for the set. */
+  #topmostAbsent(path: AbsPath): AbsPath {
+    const folder = parentFolder(path);
+    if (folder === FILESYSTEM_ROOT) return path;
+    const known = this.#topmost.get(folder);
+    if (known !== undefined) return known ?? path;
+    const absent = statsAt(folder) ? null : this.#topmostAbsent(folder);
+    this.#topmost.set(folder, absent);
+    return absent ?? path;
   }
 
   #isLeft(path: AbsPath): boolean {
@@ -483,15 +494,6 @@ function byFolder(paths: Iterable<AbsPath>): ReadonlyMap<AbsPath, readonly strin
 
 function differingName(one: Shown, other: Shown): string | undefined {
   return [...one, ...other].find(([name]) => one.get(name) !== other.get(name))?.[0];
-}
-
-function topmostAbsent(path: AbsPath): AbsPath {
-  let absent = path;
-  for (const folder of foldersAbove(path)) {
-    if (folder === FILESYSTEM_ROOT || statsAt(folder)) break;
-    absent = folder;
-  }
-  return absent;
 }
 
 /** Undefined also if the path cannot be reached: the action could not reach it either. */

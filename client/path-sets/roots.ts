@@ -19,7 +19,6 @@ import {
 import { installationOf } from '../../system/paths/installation.ts';
 import { searchPathOf } from '../action/environment.ts';
 import type { CacheOwner } from '../action/owned-caches.ts';
-import { realPathOf } from '../files/real-path.ts';
 import type { Inputs } from '../inputs/inputs.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
@@ -92,7 +91,7 @@ export class Roots {
     for (const [link, tree] of this.#inputs?.links?.().trees ?? []) folders.set(`${LINKED}${link}`, tree);
     const keepOut = [this.#workspace, absPath(homeFolder())];
     for (const tool of this.#allTools()) {
-      const folder = installationOf(absPath(realPathOf(tool.file)), keepOut);
+      const folder = installationOf(absPath(tool.real), keepOut);
       if (folder !== undefined && !isInstalled(folder)) folders.set(`${TOOL}${tool.name}`, folder);
     }
     for (const { name, folder } of this.homes.ownSoftware(this.#workspace))
@@ -166,7 +165,7 @@ export class Roots {
   isTool(path: AbsPath, stats: Stats): boolean {
     const isProgram = stats.isSymbolicLink() || (stats.isFile() && (stats.mode & 0o111) !== 0);
     if (isProgram && this.#searchPath.includes(parentFolder(path))) return true;
-    this.#toolFiles ??= new Set(this.#allTools().flatMap(({ file }) => [file, realPathOf(file)]));
+    this.#toolFiles ??= new Set(this.#allTools().flatMap(({ file, real }) => [file, real]));
     return this.#toolFiles.has(path);
   }
 

@@ -78,10 +78,10 @@ function makeShims(
 }
 
 /** True if the strict PATH does not find the program by its name, or finds another one. */
-function needsShim(path: string, { name, file }: Tool): boolean {
+function needsShim(path: string, { name, file, real }: Tool): boolean {
   if (name.includes('/')) return false;
   const found = locateOnPath(name, path);
-  return found === undefined || (found !== file && realPathOf(found) !== realPathOf(file));
+  return found === undefined || (found !== file && realPathOf(found) !== real);
 }
 
 /**

@@ -21,6 +21,8 @@ export interface Tool {
   /** As declared: "node", "./scripts/gen". */
   readonly name: string;
   readonly file: string;
+  /** The same without links, when it was found: a link that changes while a command runs changes the stamp. */
+  readonly real: string;
   /** The digests that form its identity, joined. */
   readonly identity: string;
   /** The stats of its files as text: any change alters it, even if undone. */
@@ -82,7 +84,7 @@ function resolveAtDepth(name: string, search: ToolSearch, missing: ErrorCode, de
   const identity = parts.map((part) => part.identity).join('+');
   const stamp = parts.map((part) => part.stamp).join(STAMP_JOINT);
   const marks = parts.flatMap((part) => part.marks);
-  return { name, file, identity, stamp, marks, interpreters };
+  return { name, file, real, identity, stamp, marks, interpreters };
 }
 
 /** Whether nothing touched the tool since, or only somebody's hard links did. `now` has read the content. */

@@ -13,7 +13,6 @@ import { type ScratchFolders, searchPathOf } from '../action/environment.ts';
 import { programPlaces } from '../action/program-folders.ts';
 import { type RunRequest, stateAndCheckpointPaths } from '../action/request.ts';
 import { folderEntries } from '../files/list-folder.ts';
-import { realPathOf } from '../files/real-path.ts';
 import { Coverage } from '../inputs/coverage.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { homeFolder } from '../local-store/store-folder.ts';
@@ -161,7 +160,7 @@ function statePaths(request: RunRequest): string[] {
 
 /** The tool's file by its path and by its real path, its installation, and the same for its interpreters. */
 export function toolPaths(tool: Tool, keepOut: readonly AbsPath[]): AbsPath[] {
-  const names = [absPath(tool.file), absPath(realPathOf(tool.file))];
+  const names = [absPath(tool.file), absPath(tool.real)];
   const installations = names.flatMap((name) => installationOf(name, keepOut) ?? []);
   return [...names, ...installations, ...tool.interpreters.flatMap((each) => toolPaths(each, keepOut))];
 }

@@ -2,7 +2,6 @@
 // They are hints for a person who looks for the cause of a stale hit. Nothing is decided by them.
 
 import { stateAndCheckpointPaths } from '../../client/action/request.ts';
-import { realPathOf } from '../../client/files/real-path.ts';
 import type { KeyedAction } from '../../client/inputs/keyed-action.ts';
 import { LOADER_CACHE_FILE } from '../../client/path-sets/loader-cache.ts';
 import {
@@ -91,8 +90,8 @@ class KnownPaths {
     this.#roots = new Roots({ request, tools, environment, inputs });
     const workspace = absPath(request.workspace);
     for (const { path } of inputs.entries()) this.#add(inside(workspace, path));
-    for (const { file } of tools.flatMap((tool) => [tool, ...tool.interpreters]))
-      for (const name of [file, realPathOf(file)]) this.#add(absPath(name));
+    for (const { file, real } of tools.flatMap((tool) => [tool, ...tool.interpreters]))
+      for (const name of [file, real]) this.#add(absPath(name));
     for (const seen of set) this.#addFact(seen);
     this.#add(workspace);
     const owned = [...request.outputs, ...stateAndCheckpointPaths(request)];

@@ -46,6 +46,7 @@ enum { TICK_MS = 100 };
 static const char LOST[] = "a process ran unwatched for a moment";
 
 static const int FORWARDED[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+static const int STOPPING[] = {SIGTSTP, SIGTTIN, SIGTTOU};
 
 static pid_t command;
 static int command_status;
@@ -92,6 +93,8 @@ static int start_command(struct start *start, char **argv) {
   if (command < 0) return errno;
   if (command == 0) become_command(start, argv);
   close(start->failure[1]);
+  /* The terminal stops the command, not the helper: a process that is being handed over waits for it. */
+  for (size_t i = 0; i < sizeof STOPPING / sizeof STOPPING[0]; i++) signal(STOPPING[i], SIG_IGN);
   int error = seize(command);
   if (error) return error;
   add_process(command, NULL);
@@ -126,6 +129,8 @@ void on_new_task(struct task *parent) {
   }
   if (!child) return;
   child->unannounced = false;
+  /* It was adopted as a child of its parent, which need not be its creator. */
+  if (process->cwd_unsure) child->process->cwd_unsure = true;
   unbind(child);
 }
 
@@ -197,12 +202,13 @@ static void serve(void);
  * somebody else, or ran by a trick: then all its calls on paths failed with ENOSYS, because no tracer answered.
  */
 static void attach_again(struct task *task) {
-  int error = seize(task->tid);
+  int error = try_to_seize(task->tid);
   if (error == 0) {
     ptrace(PTRACE_INTERRUPT, task->tid, 0, 0);
     return;
   }
   if (error != ESRCH && !has_ended(task->tid)) report_gap(task->process->serial, LOST);
+  kill(task->tid, SIGKILL);
   remove_task(task);
 }
 

@@ -39,5 +39,5 @@ void tick_every(int milliseconds) {
   struct itimerval shared = {{0, milliseconds * 1000}, {0, milliseconds * 1000}};
   if (!has_timer) has_timer = make_timer();
   if (has_timer) timer_settime(timer, 0, &interval, NULL);
-  else setitimer(ITIMER_REAL, &shared, NULL);
+  else if (syscall(SYS_gettid) == getpid()) setitimer(ITIMER_REAL, &shared, NULL);
 }

@@ -8,12 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int seize(pid_t pid) {
+int try_to_seize(pid_t pid) {
   static const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
                               PTRACE_O_TRACEEXEC | PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
-  if (ptrace(PTRACE_SEIZE, pid, 0, options) == 0) return 0;
-  int error = errno;
-  kill(pid, SIGKILL);
+  return ptrace(PTRACE_SEIZE, pid, 0, options) == 0 ? 0 : errno;
+}
+
+int seize(pid_t pid) {
+  int error = try_to_seize(pid);
+  if (error) kill(pid, SIGKILL);
   return error;
 }
 

@@ -28,8 +28,11 @@ void on_new_task(struct task *parent);
 void on_exec(struct task *task);
 void resume(struct task *task, int signal);
 
-/* Attaches to a child, so that the kernel kills the child and its descendants with the helper. 0, or errno. */
+/* Attaches to a child, so that the kernel kills the child and its descendants with the helper. 0, or errno: then it is killed. */
 int seize(pid_t pid);
+
+/* The same for a task that is no child. It is not killed if that fails. */
+int try_to_seize(pid_t pid);
 
 /* Handles one stop and resumes the task, unless it is a group stop. */
 void on_stop(struct task *task, pid_t tid, int status);

@@ -55,6 +55,7 @@ export const C: readonly Case[] = [
   readsBy('mmap', 'secret'),
   readsBy('folder-handle', 'sub', 'secret'),
   readsBy('shared-folder', 'sub', 'secret'),
+  readsBy('sibling', 'sub', 'secret'),
   {
     ...readsBy('path-handle', 'secret'),
     name: 'reads a file that it opened with O_PATH',

@@ -18,7 +18,8 @@ staged=$output.$$.tmp
 trap 'rm -f "$staged"' EXIT
 # Static if possible: the helper starts faster, and no variable of the action affects its loader.
 compile() {
-  "$compiler" -std=gnu11 -O2 -Wall -Wextra -Werror "$@" ${shared:+-I "$shared"} "$folder"/*.c ${shared:+"$shared"/*.c} -o "$staged"
+  "$compiler" -std=gnu11 -O2 -Wall -Wextra -Werror "$@" ${shared:+-I "$shared"} "$folder"/*.c ${shared:+"$shared"/*.c} -o "$staged" \
+    -pthread -lrt
 }
 compile -static 2>/dev/null || compile
 mv "$staged" "$output"

@@ -42,6 +42,7 @@ import { keeperOf } from '../action/owned-caches.ts';
 import { programPlaces } from '../action/program-folders.ts';
 import { stateAndCheckpointPaths } from '../action/request.ts';
 import { wasUntouched } from '../files/settled.ts';
+import type { StatRow } from '../files/stat-table.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
 import { sourceOfCompiled } from '../lenses/compiled-module.ts';
 import { OBSERVED } from '../limits.ts';
@@ -137,6 +138,8 @@ class Gathering {
   readonly #folders: ScratchFolders;
   readonly #states: States;
   readonly #ownFiles: ReadonlySet<string>;
+  /** By the real path of a tool's file: its stats of before the run. */
+  readonly #toolStats: ReadonlyMap<string, Pick<Stats, 'ino' | 'ctimeMs'>>;
   readonly #workspace: AbsPath;
   readonly #outputs: readonly AbsPath[];
   readonly #programs: ReadonlySet<AbsPath>;
@@ -168,6 +171,9 @@ class Gathering {
     // A tool's own file is in the key by its content, also if its name is a link.
     const found = tools.flatMap((tool) => [tool, ...tool.interpreters]);
     this.#ownFiles = new Set(found.flatMap(({ file, real }) => [file, real]));
+    this.#toolStats = new Map(
+      found.flatMap(({ real, marks: [own] }) => (own ? [[real, statsOf(own.row)] as const] : [])),
+    );
   }
 
   add(entry: ReadSetEntry): void {
@@ -175,13 +181,24 @@ class Gathering {
     if (this.#states.hides(entry.path)) return;
     const isScratch = isAtOrBelow(entry.path, absPath(this.#folders.root));
     if (isLoaderCache(entry)) this.#addLoaderCache(entry);
-    else if (!isScratch && !this.#isInKey(entry)) this.#add(entry);
+    else if (isScratch) return;
+    else if (this.#isInKey(entry)) this.#checkTool(entry);
+    else this.#add(entry);
   }
 
   /** The key has a script without the path of the workspace: one that others looked at counts as they saw it. */
   #isInKey({ path, lens }: ReadSetEntry): boolean {
     if (!this.#ownFiles.has(path)) return false;
     return lens === 'place-1' || this.#states.lensOfText(path, statsAt(path)) === '';
+  }
+
+  /** A tool that somebody linked meanwhile (tools.ts) was, at each start, the one of before the run or of now. */
+  #checkTool({ path, stamps }: ReadSetEntry): void {
+    const before = this.#toolStats.get(path);
+    const stats = statsAt(path);
+    if (!before || !stats || (stats.ino === before.ino && stats.ctimeMs === before.ctimeMs)) return;
+    if (!stamps.every((stamp) => isStampOf(before, stamp) || isStampOf(stats, stamp)))
+      throw changed(path, 'changed');
   }
 
   /** A cache that cannot be understood counts by its content. */
@@ -400,8 +417,8 @@ class Gathering {
   #isOnlyLinked(path: AbsPath, stamps: readonly FileStamp[], stats: Stats): boolean {
     const before = this.#states.beforeLinks(path, stats);
     if (!before) return false;
-    const [, mtimeMs, ctimeMs, ino] = before;
-    const isOfOne = (stamp: FileStamp) => isStampOf({ ino, ctimeMs }, stamp) || isStampOf(stats, stamp);
+    const [, mtimeMs, ctimeMs] = before;
+    const isOfOne = (stamp: FileStamp) => isStampOf(statsOf(before), stamp) || isStampOf(stats, stamp);
     const isBefore = wasUntouched({ mtimeMs, ctimeMs }, this.#folders.madeAtMs);
     return isBefore && stamps.every((stamp) => stamp.at === undefined && isOfOne(stamp));
   }
@@ -457,6 +474,10 @@ const MISSING = {
 
 function isMissing({ state, left }: Pick<ObservedPath, 'state' | 'left'>): boolean {
   return state === ABSENT_STATE && left === '';
+}
+
+function statsOf([, , ctimeMs, ino]: StatRow): Pick<Stats, 'ino' | 'ctimeMs'> {
+  return { ino, ctimeMs };
 }
 
 /** `stats`: of the path by which the access names the file. */

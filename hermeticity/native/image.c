@@ -79,10 +79,11 @@ void report_program(struct task *task, const struct resolved_path *program) {
     if (!reported && !script && !is_loader) origin.code = withheld_rights(task->tid, node->path);
     struct identity seen;
     bool stamped = identify(node, &seen) && !(node->reported & REPORTED_WRITE);
-    bool same = stamped && seen.inode == node->identity.inode;
+    bool same = stamped && seen.inode == node->identity.inode && seen.changed == node->read_at;
     if (stamped && !(reported && same)) {
       node->identity = seen;
-      report_stamped(origin, (uint64_t[2]){seen.inode, 0}, node->path, resolved.asked);
+      node->read_at = seen.changed;
+      report_stamped(origin, (uint64_t[2]){seen.inode, seen.changed}, node->path, resolved.asked);
     } else if (!reported) report_text(origin, node->path, resolved.asked);
     if (depth > 0) free(resolved.asked);
     const char *base = working_folder(task);

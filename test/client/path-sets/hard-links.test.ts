@@ -6,6 +6,7 @@ import {
   linkSync,
   lstatSync,
   readFileSync,
+  renameSync,
   rmSync,
   utimesSync,
   writeFileSync,
@@ -26,9 +27,14 @@ type Edits = Readonly<Record<'one' | 'two', () => unknown>>;
 const NOTHING: Edits = { one: () => {}, two: () => {} };
 
 /** The edits are made while the command waits between its two reads, and behind both. */
-async function ran(shop: Workshop, script: string, edits: Edits = NOTHING): Promise<RanWithSummary> {
+async function ran(
+  shop: Workshop,
+  script: string,
+  edits: Edits = NOTHING,
+  flags: readonly string[] = [],
+): Promise<RanWithSummary> {
   const waiting = new Set(['one', 'two'] as const);
-  return shop.run(['--input', 'in', '--output', 'o', '--', 'sh', '-c', script], {
+  return shop.run(['--input', 'in', '--output', 'o', ...flags, '--', 'sh', '-c', script], {
     onSaid: ({ stdout }) => {
       for (const gate of waiting) {
         const [, scratch] = new RegExp(`at ${gate} (\\S+)`).exec(stdout) ?? [];
@@ -157,6 +163,34 @@ test('a link of before the run explains no change during it', async () => {
   });
   expect(readFileSync(join(one.shop.workspace, 'o'), 'utf8')).toContain('new');
   expect(summary.notPublished).toContain('changed while it ran');
+});
+
+test.each([
+  ['is linked', true],
+  ['is another one for a while, and linked', false],
+])('a tool of a package that %s', async (_, isSame) => {
+  const tool = 'node_modules/pkg/gen';
+  const { shop, path, link, put } = caseOf(tool);
+  const kept = join(shop.folder, 'gen');
+  const install = (says: string) => {
+    put(`#!/bin/sh\necho ${says}\n`);
+    chmodSync(path, 0o755);
+  };
+  install('good');
+  const replace = () => {
+    renameSync(path, kept);
+    install('evil');
+  };
+  const putBack = () => {
+    renameSync(kept, path);
+    link();
+  };
+  const script = `cat in >o; ${tool} >>o; ${pause('one')}; ${tool} >>o; ${pause('two')}`;
+  const edits = isSame ? { ...NOTHING, one: link } : { one: replace, two: putBack };
+  const { summary } = await ran(shop, script, edits, ['--tool', `./${tool}`]);
+  const said = readFileSync(join(shop.workspace, 'o'), 'utf8');
+  expect(said).toContain(isSame ? 'good\ngood' : 'good\nevil');
+  expect(summary.published).toBe(isSame);
 });
 
 test('a file whose content of before the run nobody knows is not the same', async () => {

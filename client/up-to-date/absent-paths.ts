@@ -9,9 +9,11 @@
 // state-recorder.ts). An absent path that a command looked for has its absolute name, and is checked itself, until
 // `withProvingFolders` has found that its folder can stand for it.
 import { lstatSync, realpathSync } from 'node:fs';
+import { basename } from 'node:path';
 import { parentOf, ROOT } from '../../core/path.ts';
 import { type AbsPath, absPath, parentFolder, relativeIn } from '../../system/paths/absolute-path.ts';
 import { isSettled } from '../files/settled.ts';
+import { lstatIn } from '../files/stat-recorder.ts';
 import { ABSENT, isAbsent, rowOf, type StatRow } from '../files/stat-table.ts';
 
 export interface PathStats {
@@ -111,13 +113,18 @@ export function withProvingFolders(
     const path = name.startsWith('/') && isAbsent(row) ? absPath(name) : undefined;
     const relative = path && relativeIn(workspace, path);
     const folder = relative ? parentOf(relative) : ROOT;
-    const standIn = path && folder !== ROOT ? standInFor(parentFolder(path), folder) : undefined;
+    const standIn = path && mayProve(folder) ? standInFor(parentFolder(path), folder) : undefined;
     proven.set(relative && standIn ? relative : name, row);
     if (!standIn) continue;
     proven.set(folder, standIn);
     if (!rows.has(folder)) searched.add(folder);
   }
   return { rows: proven, traversed: searched };
+}
+
+/** Tools make temporary folders in node_modules: its times would cost other steps their state. */
+function mayProve(folder: string): boolean {
+  return folder !== ROOT && basename(folder) !== 'node_modules';
 }
 
 /** `known`: its row, if the step depends on more than the names that it lacks. Undefined if it can't stand for them. */
@@ -180,6 +187,15 @@ export function withNewTimes(
     if (folders.length > 0 && !isAbsentNow(name)) for (const folder of folders) taken.delete(folder);
   }
   return { ...stats, rows: new Map([...stats.rows].map(([name, row]) => [name, taken.get(name) ?? row])) };
+}
+
+/** False also where nobody can tell: a command may have made the folder unsearchable. The build has ended well. */
+export function isSurelyAbsent(root: string, name: string): boolean {
+  try {
+    return lstatIn(root, name) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 function foldersOf(name: string): string[] {

@@ -8,7 +8,6 @@ import { outputsBefore } from '../config/request.ts';
 import type { Step, StepTable } from '../config/step.ts';
 import { variablesOf } from '../config/variables.ts';
 import { allSettled } from '../files/settled.ts';
-import { lstatIn } from '../files/stat-recorder.ts';
 import { isAbsent, type StatRow, sameRow } from '../files/stat-table.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
 import type { Log } from '../process/log.ts';
@@ -16,7 +15,13 @@ import type { Cache } from '../run/caches.ts';
 import type { InPlaceCheck } from '../run/in-place.ts';
 import type { HitReceipt } from '../run/receipt.ts';
 import type { StepEnd } from '../view/events.ts';
-import { ChangingFolders, type PathStats, type ReadConfig, withNewTimes } from './absent-paths.ts';
+import {
+  ChangingFolders,
+  isSurelyAbsent,
+  type PathStats,
+  type ReadConfig,
+  withNewTimes,
+} from './absent-paths.ts';
 import { type GraphState, hitOf, logOf } from './graph-state.ts';
 import { writeStateFile } from './state-file.ts';
 import { type StepState, stepStateOf } from './step-state.ts';
@@ -182,15 +187,6 @@ export class StateRecorder {
   #isStillDeclared(step: Step, { definition }: StepState): boolean {
     const { config, steps } = this.#options;
     return !config || definition === definitionOf(step, steps);
-  }
-}
-
-/** False also where nobody can tell: a command may have made the folder unsearchable. The build has ended well. */
-function isSurelyAbsent(root: string, name: string): boolean {
-  try {
-    return lstatIn(root, name) === undefined;
-  } catch {
-    return false;
   }
 }
 

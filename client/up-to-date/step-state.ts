@@ -9,14 +9,14 @@ import { expandPatterns } from '../action/declared-variables.ts';
 import { looksSecretVariable, type Variables } from '../action/environment.ts';
 import { toolPathOf } from '../action/program-folders.ts';
 import { allSettled } from '../files/settled.ts';
-import { rowOf, type StatRow } from '../files/stat-table.ts';
+import { isAbsent, rowOf, type StatRow } from '../files/stat-table.ts';
 import type { KeyedAction } from '../inputs/keyed-action.ts';
 import type { MachineProperty } from '../path-sets/machine.ts';
 import type { Log } from '../process/log.ts';
 import type { Cache } from '../run/caches.ts';
 import { type ToolStamp, toolStamps } from '../tools/tool-stamp.ts';
 import type { Tool } from '../tools/tools.ts';
-import { type ChangingFolders, type PathStats, withProvingFolders } from './absent-paths.ts';
+import { type ChangingFolders, isSurelyAbsent, type PathStats, withProvingFolders } from './absent-paths.ts';
 
 /** The recorded state of one step. */
 export interface StepState {
@@ -82,6 +82,10 @@ export function stepStateOf(
   // The state of a path outside the workspace may have been read for an earlier step: these stats are younger.
   const outside = [...rows].flatMap(([name, row]) => (name.startsWith('/') ? [row] : []));
   if (!allSettled(outside, Math.min(beganAt, cache.systemFiles?.since ?? beganAt))) return undefined;
+  const proven = withProvingFolders({ rows, traversed }, absPath(request.workspace), changing, beganAt);
+  // A name that appeared before its folder's row was taken, by a clock that lags, is in a folder that looks settled.
+  if ([...proven.rows].some(([name, row]) => isAbsent(row) && !isSurelyAbsent(request.workspace, name)))
+    return undefined;
   return {
     key: key.hash,
     address,
@@ -92,7 +96,7 @@ export function stepStateOf(
     log: hit.log,
     receipt: hit.receipt ? JSON.stringify(hit.receipt) : '',
     tools: toolStamps(tools, action, toolPathOf(request, caller)),
-    inputs: withProvingFolders({ rows, traversed }, absPath(request.workspace), changing, beganAt),
+    inputs: proven,
     properties,
     outputs,
   };

@@ -258,6 +258,8 @@ export const GRAPH = {
 export const JOBS = {
   /** A run that has had no slot for this long goes on with one command at a time. */
   patienceMs: 30 * SECOND,
+  /** So many times as long if one of its commands runs: it may never end, as a server. */
+  patienceOfHolder: 10,
   /** How often a run that waits looks whether it should go on waiting. */
   lookMs: 50,
   /** A step that waited this long tells it, and so does a run that has no slot at all. */

@@ -73,6 +73,9 @@ export class JobSlot {
     const held = await jobs.acquire({ ...asked, refusal: () => this.#slot.refusal() });
     if (typeof held === 'string') throw new StepCancelled(held);
     this.#held = held;
+    // The step whose end gave the slot back may have failed, or a signal has come: the run learns that first.
+    await new Promise((resolve) => setImmediate(resolve));
+    throwRefusal(this.#slot.refusal());
   }
 
   #releaseShared(): void {

@@ -3,8 +3,8 @@
 //
 //   J1  Commands of all runs together hold no more slots than the largest --jobs. A slot ends with its run, also if that
 //       is killed: the locks belong to a file that this process has open, and no command inherits it.
-//   J2  A run that has had no slot for JOBS.patienceMs has one of its own from then on. So nothing waits for ever, whatever
-//       holds the slots: a stopped run, or a server that never ends.
+//   J2  A run that has had no slot for JOBS.patienceMs has one of its own from then on. One that has a slot waits longer for
+//       a further one. So nothing waits for ever, whatever holds the slots: a stopped run, or a server that never ends.
 //   J3  A run that a command started has one of its own from the beginning: that of its command. More are of the shared ones.
 //   J4  If nothing can be locked (no helper, a read-only folder, a network file system), every command has a slot.
 //
@@ -55,7 +55,7 @@ export class SharedJobs {
   #own: 'none' | 'free' | 'taken' = 'none';
   /** How many commands hold a shared slot. */
   #held = 0;
-  /** Since when commands wait and none holds a slot. */
+  /** Since when commands wait and no slot came or went. */
   #withoutSince: number | undefined;
   #isTold = false;
   #timer: NodeJS.Timeout | undefined;
@@ -107,6 +107,7 @@ export class SharedJobs {
     const waiter = this.#waiting.shift();
     if (!waiter) return;
     this.#held++;
+    this.#withoutSince = undefined;
     this.#end(
       waiter,
       once(() => this.#giveBack()),
@@ -115,13 +116,16 @@ export class SharedJobs {
 
   #giveBack(): void {
     this.#held--;
+    this.#withoutSince = undefined;
     this.#helper?.order('-');
   }
 
   #takeOwn(): HeldJob {
     this.#own = 'taken';
+    this.#withoutSince = undefined;
     return once(() => {
       this.#own = 'free';
+      this.#withoutSince = undefined;
       this.#grantOwn();
     });
   }
@@ -154,19 +158,17 @@ export class SharedJobs {
       }
     }
     const [first] = this.#waiting;
-    const isWithout = first !== undefined && this.#held === 0 && this.#own === 'none';
-    if (!isWithout) {
-      this.#withoutSince = undefined;
-      return;
-    }
+    if (!first) return;
     this.#withoutSince ??= now();
     const waitedMs = now() - this.#withoutSince;
-    if (waitedMs >= JOBS.announcedMs && !this.#isTold) {
+    const isWithout = this.#held === 0 && this.#own === 'none';
+    if (isWithout && waitedMs >= JOBS.announcedMs && !this.#isTold) {
       this.#isTold = true;
       first.emit({ type: 'run-waiting', jobs });
     }
-    if (waitedMs < patienceMs) return;
-    first.emit({ type: 'run-warning', text: outOfPatience(patienceMs) });
+    const mostMs = isWithout ? patienceMs : patienceMs * JOBS.patienceOfHolder;
+    if (waitedMs < mostMs) return;
+    first.emit({ type: 'run-warning', text: outOfPatience(mostMs) });
     this.#own = 'free';
     this.#grantOwn();
   }
@@ -227,8 +229,13 @@ class Helper {
     const file = openSlots(path);
     if (file === undefined) return undefined;
     const args = ['--slots', String(SLOTS_DESCRIPTOR), String(jobs)];
-    const child = spawn(program, args, { cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'ignore', file] });
-    return new Helper(child, file, events);
+    try {
+      const child = spawn(program, args, { cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'ignore', file] });
+      return new Helper(child, file, events);
+    } catch {
+      closeSync(file);
+      return undefined;
+    }
   }
 
   order(what: '+' | '-' | 'c'): void {

@@ -20,6 +20,8 @@ enum { TURNSTILE = 0, TURNSTILE_MS = 1000 };
 
 static int slots, most, wanted, held;
 static bool *is_held, in_turnstile;
+/* Whoever holds the turnstile is stopped: this helper goes by until it gets it. */
+static bool goes_by;
 static long waiting_since;
 
 static long milliseconds(void) {
@@ -44,7 +46,9 @@ static void leave_turnstile(void) {
 /* From the last to the first: the first ones are left to runs with fewer jobs. */
 static bool take(void) {
   if (!in_turnstile) in_turnstile = lock(F_WRLCK, TURNSTILE);
-  if (!in_turnstile && milliseconds() - waiting_since < TURNSTILE_MS) return false;
+  if (in_turnstile) goes_by = false;
+  else if (!goes_by && milliseconds() - waiting_since < TURNSTILE_MS) return false;
+  else goes_by = true;
   for (int byte = most; byte > TURNSTILE; byte--) {
     if (is_held[byte] || !lock(F_WRLCK, byte)) continue;
     is_held[byte] = true;

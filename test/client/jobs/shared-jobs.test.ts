@@ -5,14 +5,16 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { JobSlot, StepCancelled } from '../../../client/graph/job-slot.ts';
 import { SLOTS_FILE } from '../../../client/jobs/enclosing-run.ts';
 import { type HeldJob, isNetworkFileSystem, SharedJobs } from '../../../client/jobs/shared-jobs.ts';
+import { JOBS } from '../../../client/limits.ts';
 import type { GraphEvent } from '../../../client/view/events.ts';
 import { baseEnvironment, CLIENT_FORM, FORMS, Workshop } from '../../rig/assay.ts';
 import { runSteps } from '../../rig/graph.ts';
 import { untilThere } from '../../rig/waiting.ts';
 
-const JUST_NOW = 1;
+const PATIENCE_MS = 1_000;
 const NEVER = 1e9;
 
 describe('one run among others', () => {
@@ -32,8 +34,8 @@ describe('one run among others', () => {
     readonly events: GraphEvent[] = [];
     stopped: string | undefined;
 
-    constructor(jobs: number, patienceMs = NEVER) {
-      this.jobs = new SharedJobs({ storeFolder: folder, jobs, patienceMs, now: Date.now });
+    constructor(jobs: number, patienceMs = NEVER, now: () => number = Date.now) {
+      this.jobs = new SharedJobs({ storeFolder: folder, jobs, patienceMs, now });
       runs.push(this);
     }
 
@@ -104,26 +106,59 @@ describe('one run among others', () => {
     expect(second.events.at(-1)).toEqual({ type: 'step-resumed', step: 'late' });
   });
 
+  let time = 0;
+  /** Asks for a slot. `meanwhile` happens when the step has told that it waits. */
+  const waitFor = async (run: Run, step: string, meanwhile: () => void): Promise<HeldJob> => {
+    const waits = run.acquire(step);
+    time += JOBS.toldMs;
+    await expect.poll(() => run.events).toContainEqual({ type: 'step-waiting', step });
+    meanwhile();
+    return waits;
+  };
+
   test('a run without a slot for too long goes on with one command at a time (J2)', async () => {
-    const [first, second] = [new Run(2), new Run(2, JUST_NOW)];
+    const [first, second] = [new Run(2), new Run(2, PATIENCE_MS, () => time)];
     const others = [await first.acquire(), await first.acquire()];
-    const own = await second.acquire('a');
+    const own = await waitFor(second, 'a', () => {
+      time += PATIENCE_MS;
+    });
     expect(second.events).toContainEqual({
       type: 'run-warning',
       text: expect.stringContaining('goes on with one command at a time'),
     });
     const order: string[] = [];
-    const next = second.acquire('b').then((held) => {
-      order.push('b');
-      return held;
+    await waitFor(second, 'b', () => {
+      order.push('a ends');
+      own.release();
     });
-    await expect.poll(() => second.events).toContainEqual({ type: 'step-waiting', step: 'b' });
-    order.push('a ends');
-    own.release();
-    await next;
+    order.push('b');
     expect(order).toEqual(['a ends', 'b']);
     others[0]?.release();
     await second.acquire('c');
+  });
+
+  test('a run whose command never ends has a further slot after a longer time (J2)', async () => {
+    const [first, second] = [new Run(2), new Run(2, PATIENCE_MS, () => time)];
+    await first.acquire();
+    await second.acquire('server');
+    await waitFor(second, 'test', () => {
+      time += PATIENCE_MS * JOBS.patienceOfHolder;
+    });
+  });
+
+  test('a step does not begin if another one fails while it is given its slot', async () => {
+    const [first, second] = [new Run(1), new Run(1)];
+    const held = await first.acquire();
+    let refusal: string | undefined;
+    const ofRun = { acquire: async () => undefined, release() {}, leave() {}, refusal: () => refusal };
+    const emit = () => {};
+    const slot = new JobSlot(ofRun, Date.now, { jobs: second.jobs, asked: { step: 'late', emit } });
+    const begins = slot.acquire();
+    refusal = 'another step failed';
+    held.release();
+    await expect(begins).rejects.toThrow(StepCancelled);
+    slot.close();
+    (await first.acquire()).release();
   });
 
   test('a step that must not begin any more stops waiting, and takes no slot from others', async () => {

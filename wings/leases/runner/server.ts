@@ -71,6 +71,7 @@ export class ServerLeases {
   }
 
   async close(): Promise<void> {
+    this.#isGone = true;
     await this.#agent?.destroy();
   }
 
@@ -123,7 +124,7 @@ export class ServerLeases {
   /** When to ask again after an answer that says nothing of the lease. Undefined if the run asks no more. */
   #askAgainMs(answer: LeaseReply | undefined, knownMs: number | undefined): number | undefined {
     // A full server, or one that stops: it, or another one of its fleet, knows more later.
-    if (answer) return unevenly(repliedNumber(answer.retryMs));
+    if (answer) return unevenly(repliedNumber(answer.retryMs), this.#times.againMs);
     return this.#mayAnswerYet(this.#patienceMs(knownMs)) ? this.#pauseMs() : undefined;
   }
 
@@ -151,8 +152,8 @@ export class ServerLeases {
       while (!this.#isGone) {
         const answer = await this.#ask('acquire', body, patience.signal);
         if (answer) return answer;
-        if (!this.#hasAnswered || patience.signal.aborted) break;
-        await pause(this.#pauseMs());
+        if (!this.#mayAnswerYet(patienceMs) || patience.signal.aborted) break;
+        await pause(this.#pauseMs(), undefined, { signal: patience.signal }).catch(() => {});
       }
     } finally {
       patience.close();
@@ -181,7 +182,8 @@ export class ServerLeases {
 
   /** Undefined if there is no answer that can be read. */
   async #ask(method: Method, body: object, signal: AbortSignal, dueMs = 0): Promise<LeaseReply | undefined> {
-    const due = performance.now() + dueMs;
+    const asked = performance.now();
+    const due = asked + dueMs;
     try {
       const { request, Agent } = await import('undici');
       this.#agent ??= new Agent({ connectTimeout: 0, maxResponseSize: MOST_BYTES });
@@ -202,6 +204,9 @@ export class ServerLeases {
       this.#isGone ||= !answer && !LATER.has(response.statusCode);
       return answer;
     } catch {
+      // The server had accepted a wait that was cut after so long.
+      const wasOpen = method === 'wait' && performance.now() - asked > this.#times.answerMs;
+      if (wasOpen && !signal.aborted) this.#unansweredSince = undefined;
       this.#unansweredSince ??= Math.min(due, performance.now());
       return undefined;
     }
@@ -209,8 +214,8 @@ export class ServerLeases {
 }
 
 /** Waits that were refused together do not come back together. */
-function unevenly(retryMs: number | undefined): number | undefined {
-  return retryMs && Math.min(retryMs, LONGEST_POLL_MS) * (0.5 + Math.random());
+function unevenly(retryMs: number | undefined, leastMs: number): number | undefined {
+  return retryMs && Math.max(leastMs, Math.min(retryMs, LONGEST_POLL_MS)) * (0.5 + Math.random());
 }
 
 const MOST_BYTES = 64 * 1024;
